@@ -1,4 +1,4 @@
-//! Transactions on many threads come to what they come to one after the other.
+//! Parallel batches: the results are those of sequential processing.
 
 mod common;
 
@@ -27,8 +27,8 @@ const BLOCKHASH: Hash = Hash::new_from_array([9; 32]);
 type Store = BTreeMap<Pubkey, AccountSharedData>;
 type Outcome = Result<Box<Processed>, TransactionError>;
 
-/// Moves lamports from the first account to the second, as many as depend on what a third has, and
-/// fails if they are not there: so the order of everything can be told from the result.
+/// Transfers lamports from the first account to the second. The amount depends on the balance of a
+/// third, and too small a balance is an error, so the results depend on the order of all transactions.
 fn mixer() -> Builtin {
     Builtin::new("mixer", |context| {
         context.consume(150)?;
@@ -45,13 +45,12 @@ fn environment() -> Environment {
     environment.builtins.insert(Loader::V3.address(), replacer());
     environment.builtins.insert(TABLES, table_writer());
     environment.blockhash = BLOCKHASH;
-    // What is deployed in slot 0 can be called.
+    // Programs deployed in slot 0 can be called.
     environment.sysvars.set_clock(&Clock { slot: 1, ..Clock::default() });
     environment
 }
 
-/// Stands in the loader's place: puts a file there that returns the number that it is given, or one
-/// that is none.
+/// Replaces the loader: writes a file whose program returns the given number, or an invalid file.
 fn replacer() -> Builtin {
     Builtin::new("replacer", |context| {
         context.consume(100)?;
@@ -67,7 +66,7 @@ fn program_data(number: u8) -> Vec<u8> {
     [&3_u32.to_le_bytes()[..], &[0; 8 + 33], &file].concat()
 }
 
-/// Stands in the place of the program of lookup tables: a table has the addresses that it is given.
+/// Replaces the address lookup table program: writes the given addresses to a table.
 fn table_writer() -> Builtin {
     Builtin::new("table writer", |context| {
         context.consume(100)?;
@@ -95,14 +94,14 @@ fn store_of_tables() -> Store {
     store
 }
 
-/// What a transaction does that has to do with tables.
+/// A transaction that uses or changes a lookup table.
 #[derive(Clone, Debug)]
 enum TableUse {
     /// Runs the mixer on accounts of a table, by their indexes there.
     Mix { table: u8, indexes: [u8; 3] },
     /// Overwrites a table.
     Write { table: u8, given: Vec<u8> },
-    /// Runs the mixer on accounts that the message names.
+    /// Runs the mixer on accounts of the message.
     Name([u8; 3]),
 }
 
@@ -176,7 +175,7 @@ const PROGRAMS: u8 = 4;
 const PROGRAM: u8 = 210;
 const DATA: u8 = 220;
 
-/// The address of a program: the last one has one of the protocol's own.
+/// Returns the address of a program. That of the last one is an address of the protocol.
 fn program(place: u8) -> Pubkey {
     if place == PROGRAMS - 1 { solana_sdk_ids::config::ID } else { key(PROGRAM + place) }
 }
@@ -216,21 +215,21 @@ fn store(accounts: u8) -> Store {
     store.insert(MIXER, account(1, native));
     for byte in 1..=accounts {
         store.insert(key(byte), account(10_000_000 + u64::from(byte) * 777, MIXER));
-        // Enough for some fees.
+        // Enough for a few fees.
         store.insert(key(100 + byte), account(890_880 + u64::from(byte) * 15_000, SYSTEM));
     }
     store
 }
 
-/// What a transaction is meant to come to, if its payer can pay.
+/// The intended result of a transaction whose payer can pay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Executed,
-    /// It calls a program that is not there.
+    /// It calls a missing program.
     FeesOnly,
-    /// It may not load more than its payer.
+    /// Its limit on loaded account data allows the payer only.
     CutShort,
-    /// Its blockhash is none.
+    /// Its blockhash is unknown.
     Dropped,
 }
 
@@ -249,7 +248,7 @@ fn transaction_of(kind: Kind, payer: u8, from: u8, to: u8, seen: u8, salt: u8) -
         u8::try_from(place).unwrap()
     };
     let to = place(key(to));
-    // What is only looked at comes after what is written to.
+    // Read-only accounts follow the writable ones.
     let seen = place(key(seen));
     let program = place(if kind == Kind::FeesOnly { NOWHERE } else { MIXER });
     let readonly = u8::from(usize::from(seen) == keys.len() - 2 && seen != to && seen != 1) + 1;

@@ -20,7 +20,7 @@ fn end(value: i32) -> Vec<u8> {
     [word(0xb7, 0, 0, 0, value), exit()].concat()
 }
 
-/// One account of the program's own: 10 lamports, 8 bytes of zeros, writable.
+/// One account owned by the program: 10 lamports, 8 bytes of zeros, writable.
 fn own_account() -> Setup {
     let account = Account { lamports: 10, data: vec![0; 8], owner: PROGRAM, ..Account::default() };
     Setup {
@@ -86,7 +86,7 @@ fn changes_are_checked_lamports_before_data_before_owner() {
     check_stores(&foreign(), &all[2..], Err(E::ModifiedProgramId));
     check_stores(&own_account(), &all[1..], Err(E::ModifiedProgramId));
     check_stores(&own_account(), &all[2..], Ok(()));
-    // An owner may be given away together with data that are wiped.
+    // The owner may be changed together with zeroing the data.
     let full = with(|setup| setup.accounts[0].1.data = vec![1; 8]);
     check_stores(&full, &[(DATA, 0), (OWNER, 1)], Ok(()));
 }

@@ -1,4 +1,4 @@
-//! The program cache: what a look-up finds, and what it costs the others.
+//! The program cache: results of look-ups, and evictions.
 
 mod common;
 
@@ -166,7 +166,7 @@ fn the_lowest_score_is_evicted_and_reloaded_without_verification() {
     for (byte, slot) in [(1, 1), (2, 50), (3, 60), (1, 70), (4, 80)] {
         assert_eq!(chain.number(&cache, key(byte), slot), byte.into());
     }
-    // 2 was not asked for in the longest time.
+    // 2 is the least recently used one.
     let kinds: Vec<_> = cache.programs().iter().map(|program| program.kind).collect();
     use EntryKind::{Loaded, Unloaded};
     assert_eq!(kinds, [Loaded, Unloaded, Loaded, Loaded]);
@@ -192,7 +192,7 @@ fn frequently_used_programs_outlive_others() {
     assert_eq!(chain.kind(&cache, key(2), 6), EntryKind::Unloaded);
 }
 
-/// What a look-up of a program finds, compiled.
+/// Returns a program from the cache after compiling it.
 fn compiled(chain: &Chain, cache: &ProgramCache, byte: u8, slot: u64) -> Arc<Program> {
     let entry = chain.get(cache, key(byte), slot);
     let Some(ProgramEntry::Loaded(program)) = entry else { panic!("{entry:?}") };
@@ -223,7 +223,7 @@ fn growing_machine_code_evicts_other_programs() {
     assert_eq!((statistics.evictions, statistics.loaded), (0, 4), "{statistics:?}");
     assert!(statistics.loaded_bytes > bytes_max - 2048, "{statistics:?}");
     compiled(&chain, &cache, 2, 30);
-    // The next look-up of any program finds that it is too much.
+    // The next look-up of any program evicts.
     assert_eq!(chain.number(&cache, key(2), 31), 2);
     let statistics = cache.statistics();
     assert!(statistics.evictions > 0 && statistics.loaded_bytes <= bytes_max, "{statistics:?}");
@@ -263,7 +263,7 @@ fn the_number_of_tracked_programs_is_bounded() {
     assert!(cache.len() <= 64 * 64, "{}", cache.len());
 }
 
-/// Slots with the slots that they come from.
+/// Slots with their parents.
 #[derive(Debug, Default)]
 struct Tree(RwLock<BTreeMap<u64, u64>>);
 
@@ -330,7 +330,7 @@ fn deployments_on_other_forks_are_not_found() {
     let mut chain = Chain::default();
     chain.deploy(key(1), 2, &elf(2));
     assert_eq!(chain.number(&cache, key(1), 4), 2);
-    // Accounts that claim what their fork cannot have cost a look more, and do no harm.
+    // Accounts that contradict their fork cost an additional look-up, but cause no error.
     assert_eq!(chain.number(&cache, key(1), 5), 2);
 }
 

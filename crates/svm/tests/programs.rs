@@ -1,4 +1,4 @@
-//! Programs of mainnet, as packages ship them: compute units, logs and accounts to the letter.
+//! Programs of mainnet, from published packages: exact compute units, logs and accounts.
 //!
 
 use std::fs;
@@ -179,7 +179,7 @@ fn memo_v4(fixture: &Fixture) {
     assert_eq!((receipt.compute_units, &receipt.logs[1..3]), (274, &lines[..]));
 }
 
-/// An associated account that is there already, and whatever fails before it would be made.
+/// Creates an associated account that exists, and checks the errors that precede the creation.
 fn associated(fixture: &Fixture) {
     let wallet = Pubkey::from_str_const("G4rE24Tzh89qJJxLsSnScRNUF54gJ3NK6ce1e5RFVCEp");
     let mint = Pubkey::from_str_const("4HnqjBnHjGAptyFqQYZk8xZ1kbcSEpXf6P8rDngTcLWJ");
@@ -187,7 +187,7 @@ fn associated(fixture: &Fixture) {
     let mut state = token_account(TOKEN, 0, 0);
     state.data[..32].copy_from_slice(mint.as_ref());
     state.data[32..64].copy_from_slice(wallet.as_ref());
-    // Lengths and flags change what it costs to read the input: they are mainnet's.
+    // Lengths and flags are mainnet's, since they change the cost of reading the input.
     let with_data = |len| Account { lamports: 1, data: vec![0; len], ..Account::default() };
     let accounts = [
         (account, state),

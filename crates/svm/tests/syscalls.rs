@@ -1,4 +1,4 @@
-//! Each syscall: what it does, what it costs, and which of its failures comes first.
+//! Each syscall: its result, its cost, and the order of its errors.
 
 mod common;
 
@@ -13,7 +13,7 @@ use selkie_svm::{
 struct Call {
     name: &'static str,
     arguments: Vec<u64>,
-    /// Words to put into memory before.
+    /// Words to write to memory before the call.
     words: Vec<(u64, u64)>,
     setup: Setup,
 }
@@ -22,11 +22,11 @@ fn a_call(name: &'static str, arguments: &[u64]) -> Call {
     Call { name, arguments: arguments.to_vec(), ..Call::default() }
 }
 
-/// What a call comes to: r0 or the text of the error, and the units of the syscall alone.
+/// The outcome of a call: r0 or the text of the error, and the compute units of the syscall alone.
 type Outcome = (Result<u64, String>, u64);
 
 impl Call {
-    /// Puts a table of slices to an address.
+    /// Writes a table of slices to an address.
     fn slices(mut self, addr: u64, slices: &[(u64, u64)]) -> Self {
         for (index, (start, len)) in (0..).zip(slices) {
             self.words.push((addr + 16 * index, *start));
@@ -51,7 +51,7 @@ impl Call {
         words.chain(arguments).chain([call(self.name), exit()]).collect()
     }
 
-    /// Units of everything but the syscall, up to the call.
+    /// Returns the compute units consumed before the syscall.
     fn overhead(&self) -> u64 {
         3 * self.words.len() as u64 + self.arguments.len() as u64 + 1
     }
@@ -60,7 +60,7 @@ impl Call {
         self.setup.run(&self.text())
     }
 
-    /// Runs the call with so many units for the syscall.
+    /// Runs the call with this many compute units for the syscall.
     fn run_with(&self, units: u64) -> Outcome {
         let mut call = self.clone();
         let units = units + self.overhead();
@@ -89,8 +89,8 @@ fn check(call: Call, r0: u64, units: u64) {
     assert_eq!(outcome(&call, &call.run()), (Ok(r0), units), "{}", call.name);
 }
 
-/// The call fails with `text`, having cost `units`; and with fewer units, it fails for want of
-/// units.
+/// Checks that the call fails with `text` and costs `units` compute units, and that it exceeds the
+/// budget with one compute unit less.
 fn check_fails(call: Call, text: &str, units: u64) {
     assert_eq!(outcome(&call, &call.run()), (Err(text.to_owned()), units), "{}", call.name);
     if let Some(fewer) = units.checked_sub(1) {
@@ -107,7 +107,7 @@ fn writing(len: u64, addr: u64) -> String {
     format!("Access violation writing {len} bytes at address {addr:#x} (in unallocated region)")
 }
 
-/// The lines that a call logged.
+/// Returns the lines that a call logs.
 fn lines(call: Call, units: u64) -> Vec<String> {
     let receipt = call.run();
     assert_eq!(outcome(&call, &receipt), (Ok(0), units), "{}", call.name);
@@ -115,7 +115,7 @@ fn lines(call: Call, units: u64) -> Vec<String> {
     receipt.logs[1..end].to_vec()
 }
 
-/// What is at the start of the instruction data afterwards. The call is given data to overwrite.
+/// Returns the instruction data after a call that overwrites it.
 fn written(call: Call, r0: u64, units: u64) -> Vec<u8> {
     let receipt = call.run();
     assert_eq!(outcome(&call, &receipt), (Ok(r0), units), "{}", call.name);
@@ -123,9 +123,9 @@ fn written(call: Call, r0: u64, units: u64) -> Vec<u8> {
     input.bytes[input.layout.instruction_data..input.layout.program_id].to_vec()
 }
 
-/// Where instruction data are if there are no accounts.
+/// The address of the instruction data if there are no accounts.
 const DATA: u64 = INPUT + 16;
-/// An address that nothing is at.
+/// An unmapped address.
 const NOWHERE: u64 = 0x9_0000_0000;
 
 #[test]
@@ -249,7 +249,7 @@ fn hashes_check_count_then_output_then_slices() {
     let receipt = call(NOWHERE, 20_001, NOWHERE).run();
     let line = "Sha256 Hashing 20001 sequences in one syscall is over the limit 20000";
     assert_eq!(receipt.logs[1], line);
-    // Too many are refused even for want of units.
+    // Too many are rejected before compute units run out.
     check_fails(call(NOWHERE, 20_001, NOWHERE), "Hashing too many sequences", 0);
     check_fails(call(NOWHERE, 1, NOWHERE), &writing(32, NOWHERE), 85);
     check_fails(call(NOWHERE, 1, HEAP), &reading(16, NOWHERE), 85);
@@ -275,7 +275,7 @@ fn associated_token(name: &'static str, count: u64, arguments: &[u64]) -> Call {
     a_call(name, &arguments).slices(HEAP, &slices).data(&data)
 }
 
-/// How many bumps fail before one does not.
+/// The number of bumps that fail before the first valid one.
 const FAILED_BUMPS: u64 = 5;
 
 const ADDRESS: u64 = DATA + 128;
@@ -289,7 +289,7 @@ fn program_addresses_are_found() {
     let after = written(find, 0, 1500 * (1 + FAILED_BUMPS));
     let bump = after[160];
     assert_eq!((&after[128..160], u64::from(bump)), (account.as_ref(), 255 - FAILED_BUMPS));
-    // Created with the same bump, and not with one that failed.
+    // The address is created with the same bump, and not with one that fails.
     let create = |bump: u8, r0| {
         let mut call = associated_token("sol_create_program_address", 4, &[ADDRESS]);
         *call.setup.data.last_mut().unwrap() = bump;
@@ -535,7 +535,7 @@ fn poseidon_hashes_and_charges_by_inputs() {
         let call = a_call("sol_poseidon", &[parameters, endianness, HEAP, count, DATA]);
         call.data(&[1; 32]).slices(HEAP, &[(DATA, 32), (DATA, 31)])
     };
-    // The answer that `solana-poseidon` gives.
+    // The result of `solana-poseidon`.
     let expected = [5, 191, 172, 229, 129, 238, 97, 119];
     assert_eq!(written(hash(0, 0, 1), 0, 603)[..8], expected);
     check(hash(0, 0, 2), 1, 542 + 4 * 61);

@@ -1,4 +1,4 @@
-//! What compiling a program takes is bounded, for any program.
+//! The work of compiling is bounded for every program.
 
 use selkie_elf::{Executable, Functions};
 use selkie_isa::{Op, Slot, Version};
@@ -50,8 +50,8 @@ fn hostile() -> Program {
     Program::new(executable.expect("no names, no collision"))
 }
 
-/// Runs a program on the interpreter and as machine code `runs` times, and returns what compiling
-/// took.
+/// Runs a program on the interpreter and as machine code `runs` times, and returns the work of
+/// compiling.
 fn check(program: &Program, options: &JitOptions, runs: usize) -> JitWork {
     let config = Config::default();
     let code = MachineCode::compile(program, &config, options).expect("it is supported");

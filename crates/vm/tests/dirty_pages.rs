@@ -96,7 +96,7 @@ fn program(actions: &[Action], version: Version) -> Program {
     Program::new(load(&assembly.to_elf(), &environment).unwrap())
 }
 
-/// What a run leaves.
+/// The state after a run.
 #[derive(PartialEq, Eq, Debug)]
 struct Left {
     result: Result<u64, String>,

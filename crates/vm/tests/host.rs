@@ -1,4 +1,4 @@
-//! What syscalls can do: see and change the meter, write to memory, fail, panic, and run programs.
+//! Syscalls may read and change the meter, write to memory, fail, panic, and run programs.
 
 use core::fmt;
 use std::{
@@ -137,7 +137,7 @@ fn execute(
     engine(program, &mut Machine::new(program.executable(), &config, memory, budget), host)
 }
 
-/// What a run leaves: the result, consumed compute units, and the compute units left at each
+/// The outcome of a run: the result, consumed compute units, and the compute units left at each
 /// syscall.
 type Left = (Result<u64, Trap>, u64, Vec<u64>);
 
@@ -172,7 +172,7 @@ const EXCEEDED: &str = "exceeded CUs meter at BPF instruction";
 #[test]
 fn a_syscall_sees_the_compute_units_left_after_its_call() {
     check("mov64 r1, 5\n call take\n call take\n exit", 20, "0", 14, &[18, 12]);
-    // Behind a jump, within straight code, and as the last instruction.
+    // After a jump, within straight code, and as the last instruction.
     check("ja +0\n call take\n exit", 100, "Syscall error: refused 17179869184", 100, &[98]);
     check("mov64 r1, 0\n call take", 2, EXCEEDED, 2, &[0]);
 }

@@ -73,7 +73,7 @@ pub(crate) fn program(loader: Loader, text: &[Vec<u8>]) -> Program {
     Program::new(executable.unwrap(), loader).unwrap()
 }
 
-/// What a test runs.
+/// The setup of a test.
 #[derive(Clone, Default)]
 pub(crate) struct Setup {
     pub(crate) loader: Loader,

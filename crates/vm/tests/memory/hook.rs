@@ -1,4 +1,4 @@
-//! What a host may change about the region of a refused access.
+//! Changes that a host may make to the region of an access violation.
 
 use selkie_elf::SyscallId;
 use selkie_isa::{Version, layout::INPUT_START};
