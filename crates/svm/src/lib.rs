@@ -59,7 +59,9 @@ pub use crate::{
         batch::{self, BatchWorkspace, process_batch, process_batch_into},
         chain_state::{ChainState, ProcessOptions},
         check, execute, load,
-        outcome::{AccountChange, InnerInstruction, InnerInstructions, Processed, TopLevelUnits},
+        outcome::{
+            AccountChange, InnerInstruction, InnerInstructions, InstructionComputeUnits, Processed,
+        },
         process::process,
         workspace::{Workspace, WorkspacePool},
     },

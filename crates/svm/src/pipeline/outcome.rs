@@ -65,7 +65,7 @@ pub struct InnerInstruction {
 pub type InnerInstructions = SmallVec<[Vec<InnerInstruction>; 2]>;
 
 /// The compute units of each top-level instruction.
-pub type TopLevelUnits = SmallVec<[u64; 4]>;
+pub type InstructionComputeUnits = SmallVec<[u64; 4]>;
 
 /// The result of a transaction that has paid its fee.
 ///
@@ -84,7 +84,7 @@ pub struct Processed {
     /// The compute unit limit.
     pub compute_unit_limit: u64,
     /// Compute units of each top-level instruction that was started.
-    pub instruction_compute_units: TopLevelUnits,
+    pub instruction_compute_units: InstructionComputeUnits,
     /// The loaded accounts data size, in bytes (SIMD-0186).
     pub loaded_bytes: u32,
     /// The log lines.
@@ -133,7 +133,7 @@ impl Default for Processed {
             fee: Fee::default(),
             compute_units: 0,
             compute_unit_limit: 0,
-            instruction_compute_units: TopLevelUnits::new(),
+            instruction_compute_units: InstructionComputeUnits::new(),
             loaded_bytes: 0,
             logs: Vec::new(),
             inner_instructions: InnerInstructions::new(),

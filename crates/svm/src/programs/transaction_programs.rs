@@ -36,7 +36,8 @@ impl Programs {
 /// The programs of a transaction's accounts before it is executed. They are few, so a linear search
 /// finds them.
 ///
-/// Within a batch, programs of one transaction are kept for the next.
+/// Within a batch, programs of one transaction are kept for the next. A flag says so, and not a second
+/// type: a look-up searches the same list, whether a program in it is new or kept.
 #[derive(Default, Debug)]
 pub struct TransactionPrograms {
     programs: Vec<Named>,
