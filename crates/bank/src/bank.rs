@@ -58,6 +58,28 @@ impl Default for Options {
     }
 }
 
+/// Options of a new bank.
+#[derive(Clone, Copy, Debug)]
+pub struct BankOptions {
+    /// Who receives fees; without a collector all fees are burned.
+    pub collector: Option<Pubkey>,
+    /// The Unix timestamp of the bank's clock, unless the parent's is later. `None` derives it from
+    /// the slot.
+    pub unix_timestamp: Option<i64>,
+    /// Whether the bank counts in the block height and ages blockhashes. A cluster that makes blocks
+    /// faster than its slot time can let only one per slot time count.
+    pub counts: bool,
+    /// Whether features whose accounts are pending become active although no epoch begins.
+    pub activates_features: bool,
+}
+
+impl Default for BankOptions {
+    /// Returns the options of a bank as on a real cluster, without a collector.
+    fn default() -> Self {
+        Self { collector: None, unix_timestamp: None, counts: true, activates_features: false }
+    }
+}
+
 /// The state that all banks share.
 #[derive(Debug)]
 pub(crate) struct SharedState {
@@ -78,6 +100,8 @@ pub struct Bank {
     pub(crate) parent: Option<u64>,
     pub(crate) parent_hash: Hash,
     pub(crate) block_height: u64,
+    /// See [`BankOptions::counts`].
+    pub(crate) counts: bool,
     pub(crate) environment: Environment,
     pub(crate) stakes: Arc<Stakes>,
     pub(crate) collector: Option<Pubkey>,
@@ -120,6 +144,8 @@ pub(crate) struct Parts {
     pub(crate) parent: Option<u64>,
     pub(crate) parent_hash: Hash,
     pub(crate) block_height: u64,
+    /// See [`BankOptions::counts`].
+    pub(crate) counts: bool,
     pub(crate) environment: Environment,
     pub(crate) stakes: Arc<Stakes>,
     pub(crate) collector: Option<Pubkey>,
@@ -137,6 +163,7 @@ impl Bank {
             parent: parts.parent,
             parent_hash: parts.parent_hash,
             block_height: parts.block_height,
+            counts: parts.counts,
             environment: parts.environment,
             stakes: parts.stakes,
             collector: parts.collector,
@@ -283,6 +310,15 @@ impl Bank {
         let accounts = self.shared.accounts.all(&self.ancestors);
         self.check_has_state()?;
         Ok(accounts)
+    }
+
+    /// Returns the addresses that the bank has written to so far, sorted. A bank that became the root,
+    /// or is before it, has none any more.
+    #[must_use]
+    pub fn changed_addresses(&self) -> Vec<Pubkey> {
+        let mut changed: Vec<Pubkey> = self.read().changed.iter().copied().collect();
+        changed.sort_unstable();
+        changed
     }
 
     /// Sets the account at `key`; one with 0 lamports is deleted. Programs see sysvars set this way

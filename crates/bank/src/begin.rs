@@ -14,7 +14,7 @@ use solana_sdk_ids::sysvar;
 use crate::{
     accounts::View,
     ancestors::{Ancestors, BankId},
-    bank::{Bank, Frozen, Parts, SharedState, Working},
+    bank::{Bank, BankOptions, Frozen, Parts, SharedState, Working},
     error::BankError,
     freeze::{bank_hash, lattice_of},
     lattice::LatticeHash,
@@ -68,7 +68,7 @@ impl Bank {
         accounts.into_iter().for_each(|(key, account)| shared.accounts.put(key, id, account));
         let mut statuses = shared.statuses.write().expect("the shared state is new");
         state.processed.iter().for_each(|key| statuses.insert(*key, id));
-        statuses.root(&state.processed);
+        statuses.root(&state.processed, true);
         drop(statuses);
         let hash =
             state.hash.unwrap_or_else(|| bank_hash(&Hash::default(), 0, &blockhash, &lattice, 0));
@@ -89,6 +89,7 @@ impl Bank {
             parent: None,
             parent_hash: Hash::default(),
             block_height,
+            counts: true,
             environment,
             stakes: Arc::new(stakes),
             collector: None,
@@ -110,24 +111,29 @@ impl Bank {
         id: BankId,
         root: BankId,
         slot: u64,
-        collector: Option<Pubkey>,
+        options: &BankOptions,
     ) -> Result<Self, BankError> {
         let frozen = self.frozen.get().ok_or(BankError::NotFrozen(self.slot))?;
-        let mut builder = BankBuilder::new(self, id, root, slot);
-        builder.prepare(frozen);
-        Ok(builder.finish(frozen, collector))
+        let mut builder = BankBuilder::new(self, id, root, slot, options);
+        builder.prepare(frozen, options);
+        Ok(builder.finish(frozen, options))
     }
 }
 
 impl<'p> BankBuilder<'p> {
-    fn new(parent: &'p Bank, id: BankId, root: BankId, slot: u64) -> Self {
+    fn new(
+        parent: &'p Bank,
+        id: BankId,
+        root: BankId,
+        slot: u64,
+        options: &BankOptions,
+    ) -> Self {
         let environment = &parent.environment;
-        let blockhash_queue =
-            BlockhashQueue::new(parent.read().blockhash_queue.blockhashes().copied());
+        let blockhash_queue = parent.read().blockhash_queue.without_processed();
         Self {
             parent,
             slot,
-            block_height: parent.block_height.saturating_add(1),
+            block_height: parent.block_height.saturating_add(options.counts.into()),
             features: environment.features,
             builtins: environment.builtins.clone(),
             rent: environment.rent(),
@@ -137,7 +143,7 @@ impl<'p> BankBuilder<'p> {
         }
     }
 
-    fn finish(self, frozen: &Frozen, collector: Option<Pubkey>) -> Bank {
+    fn finish(self, frozen: &Frozen, options: &BankOptions) -> Bank {
         let epoch_stake = self.epoch_stake();
         let sysvars = self.sysvars();
         let parent = self.parent;
@@ -159,9 +165,10 @@ impl<'p> BankBuilder<'p> {
             parent: Some(parent.slot),
             parent_hash: frozen.hash,
             block_height: self.block_height,
+            counts: options.counts,
             environment,
             stakes: self.stakes,
-            collector,
+            collector: options.collector,
             parent_lattice: frozen.lattice.clone(),
             parent_history: frozen.history.clone(),
             working: self.working,
@@ -170,7 +177,7 @@ impl<'p> BankBuilder<'p> {
     }
 
     /// Does what happens before the first transaction (agave: `prepare_for_block_execution`).
-    fn prepare(&mut self, parent: &Frozen) {
+    fn prepare(&mut self, parent: &Frozen, options: &BankOptions) {
         let clock = self.parent.clock();
         let schedule = time::schedule(&self.parent.environment.sysvars);
         let epoch_before = schedule.get_epoch(self.parent.slot);
@@ -178,13 +185,20 @@ impl<'p> BankBuilder<'p> {
             self.begin_epoch(epoch_before);
         } else {
             self.record_stakes();
+            if options.activates_features {
+                self.activate_features();
+            }
         }
         self.end_rewards();
         let before = self.data(&sysvar::slot_hashes::ID);
         let slot_hashes = sysvars::slot_hashes(&before, self.parent.slot, &parent.hash);
         self.set_sysvar(sysvar::slot_hashes::ID, slot_hashes);
         let slot_milliseconds = self.parent.shared.options.slot_milliseconds;
-        let clock = time::clock_after(&clock, self.slot, &schedule, slot_milliseconds);
+        let before = clock;
+        let mut clock = time::clock_after(&before, self.slot, &schedule, slot_milliseconds);
+        if let Some(timestamp) = options.unix_timestamp {
+            time::set_timestamp(&mut clock, &before, timestamp);
+        }
         self.set_sysvar(sysvar::clock::ID, sysvars::clock(&clock));
         self.update_last_restart_slot();
     }

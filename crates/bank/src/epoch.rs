@@ -138,7 +138,7 @@ impl BankBuilder<'_> {
         Arc::make_mut(&mut self.stakes).record(leader_epoch, || stake);
     }
 
-    fn activate_features(&mut self) {
+    pub(crate) fn activate_features(&mut self) {
         let before = self.features;
         let (active, pending) = scan_features(&self.view(), before, self.slot);
         self.features = active;

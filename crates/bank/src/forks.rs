@@ -13,7 +13,7 @@ use selkie_svm::{
 use crate::{
     accounts::Accounts,
     ancestors::BankId,
-    bank::{Bank, Options, SharedState},
+    bank::{Bank, BankOptions, Options, SharedState},
     error::BankError,
     phase::Phase,
     slot_tree::SlotTree,
@@ -89,6 +89,19 @@ impl Forks {
         slot: u64,
         collector: Option<Pubkey>,
     ) -> Result<Arc<Bank>, BankError> {
+        self.new_bank_with(parent, slot, &BankOptions { collector, ..BankOptions::default() })
+    }
+
+    /// Creates a bank like [`Forks::new_bank`], with options.
+    ///
+    /// # Errors
+    /// As [`Forks::new_bank`].
+    pub fn new_bank_with(
+        &self,
+        parent: u64,
+        slot: u64,
+        options: &BankOptions,
+    ) -> Result<Arc<Bank>, BankError> {
         let mut banks = self.write();
         let parent = Arc::clone(banks.get(parent)?);
         if slot <= parent.slot() {
@@ -98,7 +111,7 @@ impl Forks {
             return Err(BankError::SlotTaken(slot));
         }
         let id = BankId(banks.made.saturating_add(1));
-        let bank = Arc::new(parent.child(id, banks.root.id(), slot, collector)?);
+        let bank = Arc::new(parent.child(id, banks.root.id(), slot, options)?);
         banks.made = id.0;
         banks.dead.remove(&slot);
         banks.alive.insert(slot, Arc::clone(&bank));

@@ -68,7 +68,11 @@ impl Bank {
 
     /// Registers the blockhash, as the last tick of the slot does.
     fn register(&self, working: &mut Working, blockhash: Hash) {
-        working.blockhash_queue.register(blockhash);
+        if self.counts {
+            working.blockhash_queue.register(blockhash);
+        } else {
+            working.blockhash_queue.register_same_age(blockhash);
+        }
         let price = self.environment.lamports_per_signature;
         let list = sysvars::recent_blockhashes(working.blockhash_queue.blockhashes().rev(), price);
         self.set_sysvar(working, sysvar::recent_blockhashes::ID, list);

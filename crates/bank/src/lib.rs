@@ -63,7 +63,7 @@ pub mod sysvars;
 pub mod time;
 
 pub use crate::{
-    bank::{Bank, Options},
+    bank::{Bank, BankOptions, Options},
     error::BankError,
     forks::Forks,
     lattice::LatticeHash,

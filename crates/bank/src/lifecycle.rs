@@ -60,7 +60,7 @@ impl Bank {
         let changed = core::mem::take(&mut working.changed);
         let processed = core::mem::take(&mut working.processed);
         let mut statuses = self.shared.statuses.write().unwrap_or_else(PoisonError::into_inner);
-        statuses.root(&processed);
+        statuses.root(&processed, self.counts);
         drop(statuses);
         changed.iter().for_each(|key| self.shared.accounts.squash(key, root));
     }

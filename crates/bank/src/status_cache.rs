@@ -26,7 +26,7 @@ pub(crate) fn key(transaction: &Transaction) -> Key {
 #[derive(Default, Debug)]
 pub(crate) struct StatusCache {
     by_blockhash: HashMap<Hash, BlockhashStatuses, FixedState>,
-    /// The number of banks that were rooted.
+    /// The number of banks that were rooted and count.
     roots: u64,
     /// Blockhashes used by rooted banks, with the number of the root; oldest first.
     rooted: VecDeque<(u64, Hash)>,
@@ -80,9 +80,10 @@ impl StatusCache {
         }
     }
 
-    /// Counts a root, which processed these transactions, and forgets old ones.
-    pub(crate) fn root(&mut self, keys: &[Key]) {
-        self.roots = self.roots.saturating_add(1);
+    /// Adds the transactions that a root processed. A root that counts ages the others, and old ones
+    /// are forgotten.
+    pub(crate) fn root(&mut self, keys: &[Key], counts: bool) {
+        self.roots = self.roots.saturating_add(counts.into());
         for (blockhash, _) in keys {
             if let Some(of_blockhash) = self.by_blockhash.get_mut(blockhash)
                 && of_blockhash.rooted < self.roots
@@ -168,14 +169,14 @@ mod tests {
         for round in 0..10_u8 {
             let key = (hash(round), hash(0));
             statuses.insert(key, BankId(round.into()));
-            statuses.root(&[key, key]);
+            statuses.root(&[key, key], true);
         }
         assert_eq!(statuses.len(), 10);
-        (0..ROOTS_KEPT - 9).for_each(|_| statuses.root(&[]));
+        (0..ROOTS_KEPT - 9).for_each(|_| statuses.root(&[], true));
         assert_eq!(statuses.len(), 10);
-        statuses.root(&[]);
+        statuses.root(&[], true);
         assert_eq!(statuses.len(), 9);
-        (0..9).for_each(|_| statuses.root(&[]));
+        (0..9).for_each(|_| statuses.root(&[], true));
         assert!(statuses.by_blockhash.is_empty() && statuses.rooted.is_empty());
     }
 }

@@ -64,6 +64,14 @@ pub fn clock_after(
     }
 }
 
+/// Sets the timestamp of a new bank's clock, which is never before that of the parent's clock.
+pub(crate) fn set_timestamp(clock: &mut Clock, parent: &Clock, timestamp: i64) {
+    clock.unix_timestamp = timestamp.max(parent.unix_timestamp);
+    if clock.epoch != parent.epoch {
+        clock.epoch_start_timestamp = clock.unix_timestamp;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

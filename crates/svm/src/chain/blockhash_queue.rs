@@ -10,6 +10,9 @@ use crate::chain::{cost::BLOCKHASHES_VALID, message_id::MessageId};
 /// For how many slots a transaction with a durable nonce is remembered.
 const NONCE_SLOTS: usize = 300;
 
+/// How many blockhashes are kept at most, if several have the same age.
+const BLOCKHASHES_MAX: usize = 4096;
+
 /// Recent blockhashes, and the transactions processed under each.
 ///
 /// A processed transaction is identified by its blockhash, or the durable nonce in its place, and its
@@ -27,7 +30,7 @@ pub struct BlockhashQueue {
 #[derive(Clone, Debug)]
 pub(crate) struct BlockhashEntry {
     hash: Hash,
-    /// How many blockhashes had been registered when this entry was added.
+    /// How many blockhashes that age the others had been registered when this entry was added.
     since: usize,
     processed: HashSet<MessageId, FixedState>,
 }
@@ -58,15 +61,37 @@ impl BlockhashQueue {
         blockhash_queue
     }
 
-    /// Adds a blockhash, which becomes the current one. The oldest is dropped when the queue is full,
-    /// with the transactions processed under it.
+    /// Returns a queue with the same blockhashes and their ages, but no processed transactions.
+    #[must_use]
+    pub fn without_processed(&self) -> Self {
+        let entry = |entry: &BlockhashEntry| BlockhashEntry::new(entry.hash, entry.since);
+        let blockhashes = self.blockhashes.iter().map(entry).collect();
+        Self { blockhashes, nonces: VecDeque::new(), registered: self.registered }
+    }
+
+    /// Adds a blockhash, which becomes the current one, and ages the others. Those that are too old
+    /// are dropped, with the transactions processed under them.
     pub fn register(&mut self, blockhash: Hash) {
         self.registered = self.registered.saturating_add(1);
-        self.blockhashes.push_back(BlockhashEntry::new(blockhash, self.registered));
-        while self.blockhashes.len() > BLOCKHASHES_VALID {
+        self.add(blockhash);
+    }
+
+    /// Adds a blockhash, which becomes the current one, without aging the others: for clusters whose
+    /// blocks come faster than their slots. Beyond a bound on their number the oldest is dropped.
+    pub fn register_same_age(&mut self, blockhash: Hash) {
+        self.add(blockhash);
+    }
+
+    fn add(&mut self, blockhash: Hash) {
+        let registered = self.registered;
+        self.blockhashes.push_back(BlockhashEntry::new(blockhash, registered));
+        let is_old = |it: &mut BlockhashEntry| {
+            registered.saturating_sub(it.since) >= BLOCKHASHES_VALID
+        };
+        while self.blockhashes.pop_front_if(is_old).is_some() {}
+        while self.blockhashes.len() > BLOCKHASHES_MAX {
             self.blockhashes.pop_front();
         }
-        let registered = self.registered;
         while self
             .nonces
             .pop_front_if(|nonce| registered.saturating_sub(nonce.since) > NONCE_SLOTS)
@@ -137,5 +162,30 @@ impl BlockhashQueue {
     fn find_mut(&mut self, hash: &Hash) -> Option<&mut BlockhashEntry> {
         let blockhash = self.blockhashes.iter_mut().rev().find(|entry| entry.is_of(hash));
         blockhash.or_else(|| self.nonces.iter_mut().rev().find(|entry| entry.is_of(hash)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(number: u16) -> Hash {
+        let mut bytes = [0; 32];
+        bytes[..2].copy_from_slice(&number.to_le_bytes());
+        Hash::new_from_array(bytes)
+    }
+
+    #[test]
+    fn blockhashes_of_the_same_age_expire_together() {
+        let mut queue = BlockhashQueue::default();
+        queue.register(hash(0));
+        (1..300).for_each(|number| queue.register_same_age(hash(number)));
+        assert!(queue.is_recent(&hash(0)) && queue.is_recent(&hash(299)));
+        (1000..1150).for_each(|number| queue.register(hash(number)));
+        assert!(queue.is_recent(&hash(0)) && queue.without_processed().is_recent(&hash(299)));
+        queue.register(hash(1150));
+        assert!(!queue.is_recent(&hash(299)) && queue.is_recent(&hash(1000)));
+        (0..5000).for_each(|number| queue.register_same_age(hash(number)));
+        assert_eq!(queue.blockhashes().count(), BLOCKHASHES_MAX);
     }
 }
