@@ -266,6 +266,18 @@ impl Bank {
         self.frozen.get().map_or(self.environment.blockhash, |frozen| frozen.blockhash)
     }
 
+    /// Returns the recent blockhashes, oldest first.
+    #[must_use]
+    pub fn blockhashes(&self) -> Vec<Hash> {
+        self.read().blockhash_queue.blockhashes().copied().collect()
+    }
+
+    /// Returns the stakes by epoch.
+    #[must_use]
+    pub fn stakes(&self) -> &Stakes {
+        &self.stakes
+    }
+
     /// Returns whether transactions with this blockhash are accepted.
     #[must_use]
     pub fn is_blockhash_valid(&self, blockhash: &Hash) -> bool {

@@ -121,13 +121,7 @@ impl Bank {
 }
 
 impl<'p> BankBuilder<'p> {
-    fn new(
-        parent: &'p Bank,
-        id: BankId,
-        root: BankId,
-        slot: u64,
-        options: &BankOptions,
-    ) -> Self {
+    fn new(parent: &'p Bank, id: BankId, root: BankId, slot: u64, options: &BankOptions) -> Self {
         let environment = &parent.environment;
         let blockhash_queue = parent.read().blockhash_queue.without_processed();
         Self {

@@ -85,9 +85,8 @@ impl BlockhashQueue {
     fn add(&mut self, blockhash: Hash) {
         let registered = self.registered;
         self.blockhashes.push_back(BlockhashEntry::new(blockhash, registered));
-        let is_old = |it: &mut BlockhashEntry| {
-            registered.saturating_sub(it.since) >= BLOCKHASHES_VALID
-        };
+        let is_old =
+            |it: &mut BlockhashEntry| registered.saturating_sub(it.since) >= BLOCKHASHES_VALID;
         while self.blockhashes.pop_front_if(is_old).is_some() {}
         while self.blockhashes.len() > BLOCKHASHES_MAX {
             self.blockhashes.pop_front();

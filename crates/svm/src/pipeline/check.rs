@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use solana_account::AccountSharedData;
-use solana_message::VersionedMessage;
+use solana_message::{VersionedMessage, v0::MessageAddressTableLookup};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids as ids;
 use solana_transaction_error::TransactionError;
@@ -73,6 +73,18 @@ impl AccountSet {
             *word |= 1 << (index % 64);
         }
     }
+}
+
+/// Returns the addresses that lookups resolve to: the writable ones and the read-only ones.
+///
+/// # Errors
+/// An `AddressLookupTable…` error for the first table that is missing, not a table, or too short.
+pub fn resolve_lookups(
+    lookups: &[MessageAddressTableLookup],
+    accounts: &impl AccountStore,
+    environment: &Environment,
+) -> Result<(Vec<Pubkey>, Vec<Pubkey>), TransactionError> {
+    lookup::resolve(lookups, accounts, environment)
 }
 
 /// Checks a transaction: compute budget, addresses, account locks, age. Signatures are verified before,

@@ -1,0 +1,218 @@
+//! Blocks, landed transactions, and what is recorded of their execution.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use solana_account::AccountSharedData;
+use solana_hash::Hash;
+use solana_pubkey::Pubkey;
+use solana_signature::Signature;
+use solana_transaction::versioned::VersionedTransaction;
+use solana_transaction_error::TransactionError;
+
+use crate::records::{base58, base64_bytes, wire};
+
+/// The addresses of the memo programs, whose instructions are a transaction's memo.
+const MEMO_PROGRAMS: [Pubkey; 3] = [
+    Pubkey::from_str_const("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"),
+    Pubkey::from_str_const("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo"),
+    Pubkey::from_str_const("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH"),
+];
+
+/// A block: the transactions of a slot, and the accounts that changed in it.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its slot.
+    pub slot: u64,
+    /// The slot of the block before it.
+    pub parent_slot: u64,
+    /// The blockhash that it added.
+    pub blockhash: Hash,
+    /// The blockhash of the block before it.
+    pub previous_blockhash: Hash,
+    /// The Unix timestamp of its clock.
+    pub block_time: i64,
+    /// The block height.
+    pub block_height: u64,
+    /// The number of transactions up to and including this block.
+    pub transaction_count: u64,
+    /// Its transactions, in the order of execution.
+    pub transactions: Vec<Arc<Landed>>,
+    /// The fees that were paid out.
+    pub rewards: Vec<Reward>,
+    /// The accounts that changed, by address, as they are at the end of the block; one with 0
+    /// lamports was deleted. Empty in a block that was read from disk.
+    pub accounts: Vec<(Pubkey, AccountSharedData)>,
+}
+
+/// Lamports that a block paid to the collector of its fees.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Reward {
+    /// The collector.
+    #[serde(with = "base58")]
+    pub address: Pubkey,
+    /// The lamports received.
+    pub lamports: i64,
+    /// The collector's balance afterwards, in lamports.
+    pub post_balance: u64,
+}
+
+/// A transaction in a block.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Landed {
+    /// The slot of its block.
+    pub slot: u64,
+    /// Its index in the block.
+    pub index: u32,
+    /// The Unix timestamp of its block.
+    pub block_time: i64,
+    /// Its first signature.
+    #[serde(with = "base58")]
+    pub signature: Signature,
+    /// The transaction.
+    #[serde(with = "wire")]
+    pub transaction: VersionedTransaction,
+    /// Its result.
+    pub result: Result<(), TransactionError>,
+    /// What is recorded of its execution.
+    pub meta: Meta,
+}
+
+/// What is recorded of a transaction's execution.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Meta {
+    /// The whole fee, in lamports.
+    pub fee: u64,
+    /// The part of the fee that is the priority fee, in lamports.
+    pub priority_fee: u64,
+    /// The balances of the accounts before, in lamports.
+    pub pre_balances: Vec<u64>,
+    /// The balances of the accounts afterwards, in lamports.
+    pub post_balances: Vec<u64>,
+    /// The inner instructions, by top-level instruction; those without any are left out.
+    pub inner_instructions: Vec<InnerInstructions>,
+    /// The log lines.
+    pub logs: Vec<String>,
+    /// The balances of the token accounts before.
+    pub pre_token_balances: Vec<TokenBalance>,
+    /// The balances of the token accounts afterwards.
+    pub post_token_balances: Vec<TokenBalance>,
+    /// The addresses from lookup tables.
+    pub loaded_addresses: LoadedAddresses,
+    /// The data that was returned last.
+    pub return_data: Option<ReturnData>,
+    /// The compute units used.
+    pub compute_units: u64,
+    /// The compute unit limit.
+    pub compute_unit_limit: u64,
+    /// The cost in a block's limits, in compute units.
+    pub cost_units: u64,
+    /// The loaded accounts data size, in bytes.
+    pub loaded_bytes: u32,
+    /// Explanations for people of a failure, beside the log.
+    pub notes: Vec<String>,
+}
+
+/// The inner instructions of a top-level instruction.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct InnerInstructions {
+    /// The index of the top-level instruction.
+    pub index: u8,
+    /// The instructions, in the order of execution.
+    pub instructions: Vec<InnerInstruction>,
+}
+
+/// An instruction that a program invoked.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct InnerInstruction {
+    /// The index of the program among the transaction's accounts.
+    pub program_index: u8,
+    /// The indexes of the accounts among the transaction's accounts.
+    pub accounts: Vec<u8>,
+    /// The instruction data.
+    #[serde(with = "base64_bytes")]
+    pub data: Vec<u8>,
+    /// The stack height: 2 for instructions that top-level instructions invoke.
+    pub stack_height: u8,
+    /// The compute units used, those of the instructions that it invoked included.
+    pub compute_units: u64,
+}
+
+/// The balance of a token account.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TokenBalance {
+    /// The index of the token account among the transaction's accounts.
+    pub account_index: u8,
+    /// The mint.
+    #[serde(with = "base58")]
+    pub mint: Pubkey,
+    /// The owner of the tokens.
+    #[serde(with = "base58")]
+    pub owner: Pubkey,
+    /// The token program.
+    #[serde(with = "base58")]
+    pub program: Pubkey,
+    /// The amount, in the smallest unit.
+    pub amount: u64,
+    /// The mint's decimals.
+    pub decimals: u8,
+}
+
+/// The addresses that a message's lookup tables resolve to.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct LoadedAddresses {
+    /// The writable ones.
+    #[serde(with = "crate::records::addresses")]
+    pub writable: Vec<Pubkey>,
+    /// The read-only ones.
+    #[serde(with = "crate::records::addresses")]
+    pub readonly: Vec<Pubkey>,
+}
+
+/// The data that a program returned.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ReturnData {
+    /// The program.
+    #[serde(with = "base58")]
+    pub program: Pubkey,
+    /// The bytes.
+    #[serde(with = "base64_bytes")]
+    pub data: Vec<u8>,
+}
+
+impl Landed {
+    /// Returns the addresses of the transaction: those of the message, then those from lookup tables,
+    /// the writable ones first.
+    #[must_use]
+    pub fn account_keys(&self) -> Vec<Pubkey> {
+        let LoadedAddresses { writable, readonly } = &self.meta.loaded_addresses;
+        [self.transaction.message.static_account_keys(), writable, readonly].concat()
+    }
+
+    /// Returns the memos of the transaction as `getSignaturesForAddress` shows them: `[length] text`,
+    /// separated by `; `. `None` if it has none.
+    #[must_use]
+    pub fn memo(&self) -> Option<String> {
+        let message = &self.transaction.message;
+        let keys = message.static_account_keys();
+        let is_memo = |index: u8| {
+            keys.get(usize::from(index)).is_some_and(|program| MEMO_PROGRAMS.contains(program))
+        };
+        let memos = message.instructions().iter().filter(|it| is_memo(it.program_id_index));
+        let memos: Vec<String> = memos
+            .map(|it| match core::str::from_utf8(&it.data) {
+                Ok(text) => format!("[{}] {text}", it.data.len()),
+                Err(_) => "(unprintable)".to_owned(),
+            })
+            .collect();
+        (!memos.is_empty()).then(|| memos.join("; "))
+    }
+
+    /// Returns the price of compute units that the transaction paid, in millionths of a lamport.
+    #[must_use]
+    pub fn compute_unit_price(&self) -> u64 {
+        let micro = u128::from(self.meta.priority_fee).saturating_mul(1_000_000);
+        let price = micro.checked_div(self.meta.compute_unit_limit.into()).unwrap_or(0);
+        u64::try_from(price).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,109 @@
+//! Airdrops: transfers from the faucet.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, atomic::Ordering},
+};
+
+use selkie_ledger::Landed;
+use solana_commitment_config::CommitmentLevel;
+use solana_hash::Hash;
+use solana_instruction::{AccountMeta, Instruction};
+use solana_message::{Message, VersionedMessage};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::{compute_budget, system_program};
+use solana_signature::Signature;
+use solana_signer::Signer;
+use solana_transaction::versioned::VersionedTransaction;
+use solana_transaction_error::TransactionError;
+
+use crate::{error::SendError, node::Node, send::SendOptions};
+
+/// More than the compute units of an airdrop.
+const COMPUTE_UNITS: u32 = 1000;
+
+/// The airdrops with a blockhash: how many there were to each address of each amount.
+#[derive(Default, Debug)]
+pub(crate) struct Recent {
+    blockhash: Hash,
+    counts: HashMap<(Pubkey, u64), u32>,
+}
+
+impl Recent {
+    /// Returns how many equal airdrops there were before this one.
+    fn count(&mut self, blockhash: Hash, to: Pubkey, lamports: u64) -> u32 {
+        if self.blockhash != blockhash {
+            *self = Self { blockhash, counts: HashMap::new() };
+        }
+        let count = self.counts.entry((to, lamports)).or_default();
+        let before = *count;
+        *count = count.saturating_add(1);
+        before
+    }
+}
+
+impl Node {
+    /// Transfers lamports from the faucet by a transaction, with this blockhash or the newest one.
+    ///
+    /// # Errors
+    /// If there is no faucet, or the transaction is not accepted.
+    pub fn airdrop(
+        &self,
+        to: &Pubkey,
+        lamports: u64,
+        blockhash: Option<Hash>,
+    ) -> Result<Signature, SendError> {
+        let transaction = self.airdrop_transaction(to, lamports, blockhash)?;
+        self.send(transaction, &airdrop_options())
+    }
+
+    /// Transfers lamports from the faucet, and waits for the block.
+    ///
+    /// # Errors
+    /// As [`Node::airdrop`], and if the transaction is dropped.
+    pub fn airdrop_and_wait(&self, to: &Pubkey, lamports: u64) -> Result<Arc<Landed>, SendError> {
+        let transaction = self.airdrop_transaction(to, lamports, None)?;
+        self.send_and_wait(transaction, &airdrop_options())
+    }
+
+    /// Creates the transaction. Equal ones with the same blockhash would be one and the same, so all
+    /// but the first set a compute unit limit, each another one.
+    fn airdrop_transaction(
+        &self,
+        to: &Pubkey,
+        lamports: u64,
+        blockhash: Option<Hash>,
+    ) -> Result<VersionedTransaction, SendError> {
+        self.info().faucet.ok_or(SendError::NoFaucet)?;
+        let faucet = &self.shared().options.faucet;
+        let newest = || self.view(CommitmentLevel::Processed).blockhash();
+        let blockhash = blockhash.unwrap_or_else(newest);
+        let mut recent = self.inner.airdrops.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = recent.count(blockhash, *to, lamports);
+        drop(recent);
+        let mut instructions = vec![transfer(&faucet.pubkey(), to, lamports)];
+        if before > 0 {
+            instructions.insert(0, compute_unit_limit(COMPUTE_UNITS.saturating_add(before)));
+        }
+        let payer = faucet.pubkey();
+        let message = Message::new_with_blockhash(&instructions, Some(&payer), &blockhash);
+        self.shared().counters.airdrops.fetch_add(1, Ordering::Relaxed);
+        VersionedTransaction::try_new(VersionedMessage::Legacy(message), &[faucet])
+            .map_err(|_| SendError::Sanitize(TransactionError::SanitizeFailure))
+    }
+}
+
+fn airdrop_options() -> SendOptions {
+    SendOptions { preflight_commitment: CommitmentLevel::Processed, ..SendOptions::default() }
+}
+
+fn transfer(from: &Pubkey, to: &Pubkey, lamports: u64) -> Instruction {
+    let accounts = vec![AccountMeta::new(*from, true), AccountMeta::new(*to, false)];
+    let data = [&2_u32.to_le_bytes()[..], &lamports.to_le_bytes()].concat();
+    Instruction { program_id: system_program::ID, accounts, data }
+}
+
+fn compute_unit_limit(units: u32) -> Instruction {
+    let data = [&[2][..], &units.to_le_bytes()].concat();
+    Instruction { program_id: compute_budget::ID, accounts: Vec::new(), data }
+}

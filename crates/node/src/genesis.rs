@@ -1,0 +1,174 @@
+//! The state of a new cluster, and that of a ledger.
+
+use selkie_bank::{Stakes, State};
+use selkie_ledger::{Block, Header, Stake};
+use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
+use selkie_svm::{
+    EpochStake, FeatureSet, Transaction,
+    sysvars::{EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent, minimum_balance},
+};
+use sha2::{Digest, Sha256};
+use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
+use solana_hash::Hash;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::{feature, system_program, sysvar};
+use solana_signer::Signer;
+
+use crate::{
+    options::Options,
+    token::{NATIVE_MINT, native_mint},
+};
+
+/// Stake that no account shows, in lamports: about mainnet's. Without it no delegation would warm up.
+const STAKE: u64 = 400_000_000_000_000_000;
+/// The balance of the identity, in lamports.
+const IDENTITY_LAMPORTS: u64 = 500_000_000_000;
+/// The number of blockhashes that are written to a ledger.
+const BLOCKHASHES_KEPT: usize = 151;
+
+/// Returns the rent of a new cluster: mainnet's.
+pub(crate) fn rent() -> Rent {
+    Rent { lamports_per_byte: MAINNET_LAMPORTS_PER_BYTE, ..Rent::default() }
+}
+
+/// Returns the epoch schedule of a new cluster.
+pub(crate) fn epoch_schedule(options: &Options) -> EpochSchedule {
+    let slots = options.slots_per_epoch.max(solana_epoch_schedule::MINIMUM_SLOTS_PER_EPOCH);
+    EpochSchedule::custom(slots, slots, false)
+}
+
+/// Creates the state of a new cluster whose clock shows `timestamp`.
+pub(crate) fn state(options: &Options, timestamp: i64) -> State {
+    let mut state = State::genesis_with(options.features, &epoch_schedule(options));
+    let stake = EpochStake { total: STAKE, ..EpochStake::default() };
+    state.stakes = Stakes::constant(stake, 0..=1);
+    let accounts = own_accounts(options).into_iter().chain(options.accounts.iter().cloned());
+    let mut all: std::collections::BTreeMap<_, _> = state.accounts.into_iter().collect();
+    all.extend(accounts);
+    if let Some(clock) = all.get_mut(&sysvar::clock::ID) {
+        set_timestamp(clock, timestamp);
+    }
+    state.accounts = all.into_iter().collect();
+    state
+}
+
+/// Sets both timestamps of a clock sysvar's account.
+fn set_timestamp(clock: &mut AccountSharedData, timestamp: i64) {
+    const EPOCH_START: usize = 8;
+    const NOW: usize = 32;
+    for offset in [EPOCH_START, NOW] {
+        let data = clock.data_as_mut_slice().get_mut(offset..);
+        if let Some(bytes) = data.and_then(|data| data.first_chunk_mut()) {
+            *bytes = timestamp.to_le_bytes();
+        }
+    }
+}
+
+/// Returns the accounts of programs, features, keys and the native mint.
+fn own_accounts(options: &Options) -> Vec<(Pubkey, AccountSharedData)> {
+    let rent = rent();
+    let known = WellKnownAccountSet::all();
+    let mut accounts: Vec<_> = known.iter().map(|it| (it.key(), it.account().clone())).collect();
+    accounts.extend(features(options.features, &rent));
+    accounts.push((NATIVE_MINT, native_mint()));
+    accounts.push((options.identity.pubkey(), wallet(IDENTITY_LAMPORTS)));
+    if options.faucet_lamports > 0 {
+        accounts.push((options.faucet.pubkey(), wallet(options.faucet_lamports)));
+        accounts.extend(options.mint.map(|mint| (mint, wallet(options.faucet_lamports))));
+    }
+    for program in &options.programs {
+        let authority = program.authority.as_ref();
+        let deployed = Deployed { loader: program.loader, slot: 0, authority };
+        accounts.extend(program_accounts(&program.id, &program.elf, &deployed, &rent));
+    }
+    accounts
+}
+
+/// Returns the accounts of features that are active since slot 0.
+fn features(
+    features: FeatureSet,
+    rent: &Rent,
+) -> impl Iterator<Item = (Pubkey, AccountSharedData)> {
+    features.iter().map(|feature| (feature.address(), feature_account(0, rent)))
+}
+
+/// Creates the account of a feature that is active since a slot.
+pub(crate) fn feature_account(slot: u64, rent: &Rent) -> AccountSharedData {
+    let data = [&[1][..], &slot.to_le_bytes()].concat();
+    let lamports = minimum_balance(rent, data.len());
+    let owner = feature::ID;
+    Account { lamports, data, owner, executable: false, rent_epoch: u64::MAX }.into()
+}
+
+/// Creates an account that only holds lamports.
+fn wallet(lamports: u64) -> AccountSharedData {
+    let owner = system_program::ID;
+    Account { lamports, owner, rent_epoch: u64::MAX, ..Account::default() }.into()
+}
+
+/// Returns the hash of a genesis: it depends on the accounts and on the time of creation.
+pub(crate) fn hash(state: &State, created: i64) -> Hash {
+    let mut hasher = Sha256::new();
+    hasher.update("selkie node genesis");
+    hasher.update(created.to_le_bytes());
+    for (key, account) in &state.accounts {
+        hasher.update(key.as_ref());
+        hasher.update(account.lamports().to_le_bytes());
+        hasher.update((account.data().len() as u64).to_le_bytes());
+    }
+    Hash::new_from_array(hasher.finalize().into())
+}
+
+/// Returns a bank's state, without its accounts, in the form of a ledger's header.
+pub(crate) fn to_header(bank: &selkie_bank::Bank, header: Header) -> Header {
+    let environment = bank.environment();
+    let blockhashes = bank.blockhashes();
+    let skipped = blockhashes.len().saturating_sub(BLOCKHASHES_KEPT);
+    let stakes = bank.stakes();
+    Header {
+        slot: bank.slot(),
+        block_height: bank.block_height(),
+        hash: bank.hash().unwrap_or_default(),
+        features: environment.features.iter().map(|feature| feature.address()).collect(),
+        blockhashes: blockhashes.into_iter().skip(skipped).collect(),
+        lamports_per_signature: environment.lamports_per_signature,
+        additional_stake: Stake::new(&stakes.additional),
+        stakes: stakes.epochs.iter().map(|(epoch, it)| (*epoch, Stake::new(it))).collect(),
+        ..header
+    }
+}
+
+/// Returns the state of a ledger: its header, accounts and blocks.
+pub(crate) fn from_ledger<'b>(
+    header: &Header,
+    mut accounts: Vec<(Pubkey, AccountSharedData)>,
+    blocks: impl Iterator<Item = &'b Block> + Clone,
+) -> State {
+    accounts.sort_unstable_by_key(|(key, _)| *key);
+    let features = FeatureSet::from_addresses(&header.features);
+    let first = blocks.clone().next().map(|block| block.previous_blockhash);
+    // Transactions of blocks that were dropped are not known any more, so the blockhashes that they
+    // may have used have to expire.
+    let dropped = first.and_then(|first| header.blockhashes.iter().position(|it| *it == first));
+    let blockhashes = header.blockhashes.iter().skip(dropped.unwrap_or(0)).copied().collect();
+    let transactions = blocks.flat_map(|block| &block.transactions);
+    let processed = transactions.filter_map(|landed| {
+        let transaction = Transaction::new(landed.transaction.clone(), features).ok()?;
+        Some((*transaction.blockhash(), transaction.message_hash()))
+    });
+    let epochs = header.stakes.iter().map(|(epoch, it)| (*epoch, it.clone().into_stake()));
+    State {
+        slot: header.slot,
+        block_height: header.block_height,
+        hash: Some(header.hash),
+        features,
+        blockhashes,
+        lamports_per_signature: header.lamports_per_signature,
+        stakes: Stakes {
+            additional: header.additional_stake.clone().into_stake(),
+            epochs: epochs.collect(),
+        },
+        processed: processed.collect(),
+        accounts,
+    }
+}

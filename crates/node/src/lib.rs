@@ -1,0 +1,79 @@
+//! A local Solana cluster in the process: block production, commitments, history, events, faucet and
+//! cheatcodes. It has no HTTP server; `selkie-rpc` puts one in front of it.
+//!
+//! ```text
+//! send ── verify, simulate ──> writer thread: batch ──> Bank ──> Block ──> Chain (readers, events)
+//!                                                                  └────> committer thread ──> ledger
+//! view ──> Bank at a commitment         transaction, block, … ──> Chain: History
+//! ```
+//!
+//! Time comes from a [`Clock`] in the [`Options`]. A node has no global state: a process may run many.
+//!
+//! **Time and blocks.** On demand, a batch of transactions makes a block at once. Between blocks,
+//! slots follow the clock when somebody looks: an empty block is made, at most one per slot time. When
+//! blocks come faster than slot times, slots run ahead, and the block height counts slot times instead
+//! of blocks: so a blockhash, valid for 150 block heights, lives 150 slot times or longer however fast
+//! blocks come. Every block has a new blockhash, and its timestamp is that of the clock sysvar.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | `node` | [`Node`]: the handle; start and stop |
+//! | `options`, `clock` | [`Options`]; where time comes from |
+//! | `view` | [`View`]: the state at a commitment; simulations |
+//! | `send`, `airdrop`, `impersonation` | transactions on their way in |
+//! | `query` | blocks, transactions, statuses, fees |
+//! | `events` | [`Event`]: what subscribers are told |
+//! | `cheats`, `edit` | changes that no transaction makes |
+//! | `writer`, `producer`, `snapshots` | the thread that makes blocks |
+//! | `timeline` | which slot comes next, and when |
+//! | `committer` | the thread that writes to the ledger |
+//! | `chain`, `index`, `shared` | what readers see |
+//! | `genesis`, `landed`, `cost`, `token` | the first state; what is recorded of transactions |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
+mod airdrop;
+mod chain;
+mod cheats;
+mod clock;
+mod committer;
+mod cost;
+mod edit;
+mod error;
+mod events;
+mod genesis;
+mod impersonation;
+mod index;
+mod landed;
+mod node;
+mod options;
+mod producer;
+mod query;
+mod send;
+mod shared;
+mod snapshots;
+mod timeline;
+mod token;
+mod view;
+mod writer;
+
+pub use selkie_ledger::{
+    Block, HistoryLimit, InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta,
+    ReturnData, Reward, StoreError, TokenBalance, UnknownSignature, dump::DumpError,
+};
+
+pub use crate::{
+    cheats::Travel,
+    clock::{Clock, ManualClock, SystemClock},
+    edit::{TokenEdit, TokenState},
+    error::{NodeError, SendError},
+    events::{Event, Events},
+    index::TokenIndex,
+    node::Node,
+    options::{BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},
+    query::{AddressQuery, NoBlock, PerformanceSample, Stats, Status},
+    send::SendOptions,
+    shared::Info,
+    view::{EpochInfo, SimulateOptions, Simulation, View},
+};

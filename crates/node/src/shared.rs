@@ -1,0 +1,92 @@
+//! What a node's handles and its writer thread share.
+
+use std::sync::{
+    Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    atomic::{AtomicBool, AtomicU64},
+};
+
+use selkie_ledger::HistoryLimit;
+use solana_epoch_schedule::EpochSchedule;
+use solana_hash::Hash;
+use solana_pubkey::Pubkey;
+
+use crate::{
+    chain::Chain,
+    clock::Clock,
+    impersonation::Impersonated,
+    index::Index,
+    options::{Finality, Options},
+};
+
+/// What does not change while a node runs.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Info {
+    /// The hash of the genesis, by which clients tell clusters apart.
+    pub genesis_hash: Hash,
+    /// When the cluster was created: Unix timestamp in seconds.
+    pub created: i64,
+    /// The node's identity.
+    pub identity: Pubkey,
+    /// The address of the faucet, if there is one.
+    pub faucet: Option<Pubkey>,
+    /// The duration of a slot, in milliseconds.
+    pub slot_milliseconds: u64,
+    /// The epoch schedule.
+    pub epoch_schedule: EpochSchedule,
+    /// How many transactions are kept.
+    pub history: HistoryLimit,
+    /// When blocks become confirmed and finalized.
+    pub finality: Finality,
+    /// The slot that was found in the ledger; `None` for a new cluster.
+    pub restored_slot: Option<u64>,
+}
+
+/// The shared state.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) info: Info,
+    pub(crate) chain: Arc<RwLock<Chain>>,
+    pub(crate) index: RwLock<Index>,
+    pub(crate) impersonated: RwLock<Impersonated>,
+    /// The host's time, in milliseconds, from which on a look at the slot makes a new block.
+    pub(crate) next_tick: AtomicU64,
+    pub(crate) is_ticking: AtomicBool,
+    /// Why the ledger cannot be written to any more.
+    pub(crate) failure: Mutex<Option<String>>,
+    pub(crate) counters: Counters,
+}
+
+/// Counters since the start of the node.
+#[derive(Default, Debug)]
+pub(crate) struct Counters {
+    pub(crate) succeeded: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) blocks: AtomicU64,
+    pub(crate) compute_units: AtomicU64,
+    pub(crate) airdrops: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn chain(&self) -> RwLockReadGuard<'_, Chain> {
+        self.chain.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn chain_mut(&self) -> RwLockWriteGuard<'_, Chain> {
+        self.chain.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.options.clock
+    }
+}

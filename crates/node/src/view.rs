@@ -1,0 +1,341 @@
+//! [`View`]: the state of a cluster at a commitment.
+
+use std::sync::{Arc, PoisonError};
+
+use selkie_bank::{Bank, BankError, Outcome};
+use selkie_ledger::{LoadedAddresses, Meta};
+use selkie_svm::{
+    FeatureSet, ProcessOptions, Transaction, TransactionBudget,
+    budget::Requests,
+    sysvars::{EpochSchedule, Rent, minimum_balance},
+};
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_clock::Clock;
+use solana_commitment_config::CommitmentLevel;
+use solana_hash::Hash;
+use solana_message::VersionedMessage;
+use solana_pubkey::Pubkey;
+use solana_signature::Signature;
+use solana_transaction::versioned::VersionedTransaction;
+use solana_transaction_error::TransactionError;
+
+use crate::{index::TokenIndex, landed, options::Finality, shared::Shared};
+
+/// For how many block heights a blockhash is valid.
+const BLOCKHASH_HEIGHTS: u64 = 150;
+/// How often a simulation is repeated because a block was made meanwhile.
+const SIMULATION_ATTEMPTS: usize = 4;
+
+/// The state of a cluster after a block.
+#[derive(Clone, Debug)]
+pub struct View {
+    shared: Arc<Shared>,
+    commitment: CommitmentLevel,
+    bank: Arc<Bank>,
+    transaction_count: u64,
+}
+
+/// Where a cluster is in its epoch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EpochInfo {
+    /// The epoch.
+    pub epoch: u64,
+    /// The slot, counted from the first one of the epoch.
+    pub slot_index: u64,
+    /// The number of slots of the epoch.
+    pub slots_in_epoch: u64,
+    /// The slot.
+    pub absolute_slot: u64,
+    /// The block height.
+    pub block_height: u64,
+    /// The number of transactions since genesis.
+    pub transaction_count: u64,
+}
+
+/// How a transaction is simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SimulateOptions {
+    /// Whether signatures are verified.
+    pub verify_signatures: bool,
+    /// Whether the transaction gets the newest blockhash.
+    pub replace_blockhash: bool,
+}
+
+/// The result of a simulation.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    /// The slot of the state in which it ran.
+    pub slot: u64,
+    /// The result of the transaction.
+    pub result: Result<(), TransactionError>,
+    /// Whether it was processed. If not, it was dropped, and `meta` is empty.
+    pub is_processed: bool,
+    /// What would be recorded of it.
+    pub meta: Meta,
+    /// The transaction's accounts afterwards; `None` for those that do not exist.
+    pub accounts: Vec<(Pubkey, Option<AccountSharedData>)>,
+    /// The blockhash that it was given, and the last block height at which that is valid.
+    pub replacement_blockhash: Option<(Hash, u64)>,
+}
+
+impl View {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        commitment: CommitmentLevel,
+        bank: Arc<Bank>,
+        transaction_count: u64,
+    ) -> Self {
+        Self { shared, commitment, bank, transaction_count }
+    }
+
+    /// Returns the slot.
+    #[must_use]
+    pub fn slot(&self) -> u64 {
+        self.bank.slot()
+    }
+
+    /// Returns the slot of the block before.
+    #[must_use]
+    pub fn parent_slot(&self) -> u64 {
+        self.bank.parent_slot().unwrap_or(0)
+    }
+
+    /// Returns the block height.
+    #[must_use]
+    pub fn block_height(&self) -> u64 {
+        self.bank.block_height()
+    }
+
+    /// Returns the newest blockhash.
+    #[must_use]
+    pub fn blockhash(&self) -> Hash {
+        self.bank.latest_blockhash()
+    }
+
+    /// Returns the last block height at which the newest blockhash is valid.
+    #[must_use]
+    pub fn last_valid_block_height(&self) -> u64 {
+        self.block_height().saturating_add(BLOCKHASH_HEIGHTS)
+    }
+
+    /// Returns whether transactions with this blockhash are accepted.
+    #[must_use]
+    pub fn is_blockhash_valid(&self, blockhash: &Hash) -> bool {
+        self.bank.is_blockhash_valid(blockhash)
+    }
+
+    /// Returns the number of transactions since genesis.
+    #[must_use]
+    pub fn transaction_count(&self) -> u64 {
+        self.transaction_count
+    }
+
+    /// Returns an account.
+    #[must_use]
+    pub fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.read(|bank| bank.get_account(key)).flatten()
+    }
+
+    /// Returns the lamports of an account.
+    #[must_use]
+    pub fn balance(&self, key: &Pubkey) -> u64 {
+        self.account(key).map_or(0, |account| account.lamports())
+    }
+
+    /// Returns the accounts of a program, by address.
+    #[must_use]
+    pub fn program_accounts(&self, program: &Pubkey) -> Vec<(Pubkey, AccountSharedData)> {
+        let keys = self.shared.index().of_owner(program);
+        let accounts = keys.into_iter().filter_map(|key| Some((key, self.account(&key)?)));
+        accounts.filter(|(_, account)| account.owner() == program).collect()
+    }
+
+    /// Returns the token accounts with this owner, mint or delegate, of all token programs, by address.
+    #[must_use]
+    pub fn token_accounts(&self, by: TokenIndex, key: &Pubkey) -> Vec<(Pubkey, AccountSharedData)> {
+        use crate::token::TokenAccount;
+        let has_it = |account: &AccountSharedData| {
+            TokenAccount::read(account).is_some_and(|token| match by {
+                TokenIndex::Owner => token.owner == *key,
+                TokenIndex::Mint => token.mint == *key,
+                TokenIndex::Delegate => token.delegate == Some(*key),
+            })
+        };
+        let keys = self.shared.index().token_accounts(by, key);
+        let accounts = keys.into_iter().filter_map(|key| Some((key, self.account(&key)?)));
+        accounts.filter(|(_, account)| has_it(account)).collect()
+    }
+
+    /// Returns every account, by address.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<(Pubkey, AccountSharedData)> {
+        self.read(Bank::accounts).unwrap_or_default()
+    }
+
+    /// Returns the fee of a message, in lamports; `None` if its blockhash is not valid, or the message
+    /// is malformed.
+    #[must_use]
+    pub fn fee_for_message(&self, message: &VersionedMessage) -> Option<u64> {
+        if !self.is_blockhash_valid(message.recent_blockhash()) {
+            return None;
+        }
+        let signers = usize::from(message.header().num_required_signatures);
+        let signatures = vec![Signature::default(); signers];
+        let transaction = VersionedTransaction { signatures, message: message.clone() };
+        let transaction = Transaction::new(transaction, self.features()).ok()?;
+        let mut requests = Requests::default();
+        requests.read(&transaction).ok()?;
+        let price = self.bank.environment().lamports_per_signature;
+        let budget = TransactionBudget::of(&transaction, &requests, self.features(), price).ok()?;
+        Some(budget.fee.total())
+    }
+
+    /// Returns the clock sysvar.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.bank.clock()
+    }
+
+    /// Returns the rent sysvar.
+    #[must_use]
+    pub fn rent(&self) -> Rent {
+        self.bank.environment().rent()
+    }
+
+    /// Returns the minimum balance of an account with `len` bytes of data, in lamports.
+    #[must_use]
+    pub fn minimum_balance(&self, len: usize) -> u64 {
+        minimum_balance(&self.rent(), len)
+    }
+
+    /// Returns the epoch schedule.
+    #[must_use]
+    pub fn epoch_schedule(&self) -> EpochSchedule {
+        self.bank.environment().sysvars.epoch_schedule().unwrap_or_default()
+    }
+
+    /// Returns where the cluster is in its epoch.
+    #[must_use]
+    pub fn epoch_info(&self) -> EpochInfo {
+        let schedule = self.epoch_schedule();
+        let (epoch, slot_index) = schedule.get_epoch_and_slot_index(self.slot());
+        EpochInfo {
+            epoch,
+            slot_index,
+            slots_in_epoch: schedule.get_slots_in_epoch(epoch),
+            absolute_slot: self.slot(),
+            block_height: self.block_height(),
+            transaction_count: self.transaction_count,
+        }
+    }
+
+    /// Returns the active features.
+    #[must_use]
+    pub fn features(&self) -> FeatureSet {
+        self.bank.features()
+    }
+
+    /// Simulates a transaction, in the next slot if blocks become final at once.
+    #[must_use]
+    pub fn simulate(
+        &self,
+        transaction: &VersionedTransaction,
+        options: &SimulateOptions,
+    ) -> Simulation {
+        let mut transaction = transaction.clone();
+        let mut replacement = None;
+        if options.replace_blockhash {
+            transaction.message.set_recent_blockhash(self.blockhash());
+            replacement = Some((self.blockhash(), self.last_valid_block_height()));
+        }
+        let simulation = match Transaction::new(transaction, self.features()) {
+            Ok(transaction) => self.simulate_sanitized(&transaction, options.verify_signatures),
+            Err(error) => self.dropped(error),
+        };
+        Simulation { replacement_blockhash: replacement, ..simulation }
+    }
+
+    /// Simulates a sanitized transaction.
+    pub(crate) fn simulate_sanitized(
+        &self,
+        transaction: &Transaction,
+        verify_signatures: bool,
+    ) -> Simulation {
+        if verify_signatures {
+            let impersonated =
+                self.shared.impersonated.read().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = impersonated.verify(transaction) {
+                return self.dropped(error);
+            }
+        }
+        let options = ProcessOptions { verify_signatures: false, ..ProcessOptions::default() };
+        match self.process(transaction, &options) {
+            Ok(processed) => {
+                let accounts = processed.accounts.iter();
+                let accounts = accounts.map(|it| (it.key, it.after().cloned())).collect();
+                let result = processed.result.clone();
+                let find = |key: &Pubkey| self.account(key);
+                let meta = landed::meta(transaction.message(), processed, &find);
+                Simulation { result, is_processed: true, meta, accounts, ..self.dropped_ok() }
+            }
+            Err(error) => self.dropped(error),
+        }
+    }
+
+    /// Processes a transaction without a commit: in the open bank after the newest block, or in the
+    /// bank of this view if that is older on purpose.
+    fn process(&self, transaction: &Transaction, options: &ProcessOptions) -> Outcome {
+        let is_newest = self.commitment == CommitmentLevel::Processed
+            || self.shared.options.finality == Finality::Immediate;
+        for _ in 0..SIMULATION_ATTEMPTS {
+            let bank = match is_newest {
+                true => Arc::clone(&self.shared.chain().working),
+                false => Arc::clone(&self.bank),
+            };
+            // A bank without state was replaced meanwhile.
+            if let Ok(outcome) = bank.simulate(transaction, options) {
+                return outcome;
+            }
+        }
+        let tip = Arc::clone(&self.shared.chain().tip().bank);
+        tip.simulate(transaction, options).unwrap_or(Err(TransactionError::ClusterMaintenance))
+    }
+
+    fn dropped(&self, error: TransactionError) -> Simulation {
+        Simulation { result: Err(error), ..self.dropped_ok() }
+    }
+
+    fn dropped_ok(&self) -> Simulation {
+        Simulation {
+            slot: self.slot(),
+            result: Ok(()),
+            is_processed: false,
+            meta: Meta::default(),
+            accounts: Vec::new(),
+            replacement_blockhash: None,
+        }
+    }
+
+    /// Returns the addresses that the lookup tables of a message resolve to.
+    ///
+    /// # Errors
+    /// If a table does not exist, is malformed or too short.
+    pub fn loaded_addresses(
+        &self,
+        message: &VersionedMessage,
+    ) -> Result<LoadedAddresses, TransactionError> {
+        let lookups = message.address_table_lookups().unwrap_or_default();
+        let (writable, readonly) =
+            selkie_svm::check::resolve_lookups(lookups, &*self.bank, self.bank.environment())?;
+        Ok(LoadedAddresses { writable, readonly })
+    }
+
+    /// Reads from the bank, or from the current one at the same commitment if this one's state was
+    /// merged into a newer root meanwhile.
+    fn read<T>(&self, read: impl Fn(&Bank) -> Result<T, BankError>) -> Option<T> {
+        read(&self.bank).ok().or_else(|| {
+            let newer = Arc::clone(&self.shared.chain().at(self.commitment).bank);
+            read(&newer).ok()
+        })
+    }
+}
