@@ -123,7 +123,8 @@ impl History {
             let Some((slot, oldest)) = self.blocks.first_key_value() else { break };
             let (slot, count) = (*slot, oldest.transactions.len());
             let left = self.transactions.saturating_sub(count);
-            if (count == 0 || left < max) && self.blocks.len() <= blocks_max {
+            let is_spare = self.transactions > max && left >= max;
+            if !is_spare && self.blocks.len() <= blocks_max {
                 break;
             }
             self.remove(slot, VecDeque::pop_front);

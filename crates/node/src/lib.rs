@@ -58,6 +58,8 @@ mod token;
 mod view;
 mod writer;
 
+pub use selkie_svm::check::is_reserved;
+
 pub use selkie_ledger::{
     Block, HistoryLimit, InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta,
     ReturnData, Reward, StoreError, TokenBalance, UnknownSignature, dump::DumpError,

@@ -1,0 +1,226 @@
+//! Cheatcodes: edits, time travel, block modes, snapshots, dumps.
+
+mod common;
+
+use std::collections::HashSet;
+
+use common::{Cluster, SLOT, SOL, address, cluster, cluster_with, sign, transfer};
+use selkie_node::{
+    BlockMode, Event, NodeError, Options, SendOptions, TokenEdit, TokenIndex, Travel,
+};
+use selkie_programs::{MEMO, TOKEN};
+use selkie_svm::Feature;
+use solana_account::{Account, ReadableAccount};
+use solana_commitment_config::CommitmentLevel::{Finalized, Processed};
+use solana_instruction::Instruction;
+use solana_pubkey::Pubkey;
+use solana_signer::Signer;
+
+fn memo(program: Pubkey, text: &str) -> Instruction {
+    Instruction { program_id: program, accounts: Vec::new(), data: text.as_bytes().to_vec() }
+}
+
+#[test]
+fn accounts_are_set_and_found_by_owner() {
+    let cluster = cluster();
+    let owner = address(50);
+    let account = Account { lamports: SOL, data: vec![1, 2], owner, ..Account::default() };
+    let slot = cluster.node.set_account(address(9), account).unwrap();
+    let block = cluster.node.block(slot).unwrap();
+    assert!(block.transactions.is_empty());
+    assert!(block.accounts.iter().any(|(key, _)| *key == address(9)));
+    let view = cluster.node.view(Finalized);
+    let found = view.program_accounts(&owner);
+    assert_eq!((found.len(), found[0].0, found[0].1.data()), (1, address(9), &[1, 2][..]));
+    cluster.node.set_balance(address(9), 5).unwrap();
+    assert_eq!(cluster.balance(&address(9)), 5);
+    cluster.node.set_account(address(9), Account::default()).unwrap();
+    assert!(cluster.node.view(Finalized).program_accounts(&owner).is_empty());
+}
+
+#[test]
+fn token_accounts_are_set_and_indexed() {
+    let cluster = cluster();
+    let mint = address(60);
+    let mut data = vec![0; 82];
+    (data[44], data[45]) = (6, 1);
+    let account = Account { lamports: SOL, data, owner: TOKEN.id, ..Account::default() };
+    cluster.node.set_account(mint, account).unwrap();
+    let edit = TokenEdit {
+        amount: Some(77),
+        delegate: Some(Some(address(62))),
+        delegated_amount: Some(7),
+        ..TokenEdit::new(address(61), mint)
+    };
+    let key = cluster.node.set_token_account(edit).unwrap();
+    let view = cluster.node.view(Finalized);
+    for (by, value) in [
+        (TokenIndex::Owner, address(61)),
+        (TokenIndex::Mint, mint),
+        (TokenIndex::Delegate, address(62)),
+    ] {
+        let found = view.token_accounts(by, &value);
+        assert_eq!((found.len(), found[0].0), (1, key), "{by:?}");
+        assert_eq!(found[0].1.data()[64..72], 77_u64.to_le_bytes());
+    }
+    let error = cluster.node.set_token_account(TokenEdit::new(address(61), address(99)));
+    assert!(matches!(error, Err(NodeError::Account(_))));
+}
+
+#[test]
+fn a_program_that_was_set_runs_in_the_next_block() {
+    let cluster = cluster();
+    let alice = cluster.wallet(1);
+    let id = address(70);
+    cluster.node.set_program(id, MEMO.elf().to_vec(), Some(alice.pubkey())).unwrap();
+    let landed = cluster.run(&[memo(id, "hello")], &[&alice]).unwrap();
+    assert!(landed.meta.logs.iter().any(|line| line.contains("hello")), "{:?}", landed.meta.logs);
+    let error = cluster.node.set_program(id, vec![1, 2, 3], None).unwrap_err();
+    assert!(matches!(error, NodeError::Program(_)));
+}
+
+#[test]
+fn slot_clock_and_block_time_travel_together() {
+    let cluster = cluster();
+    let before = cluster.node.view(Processed);
+    let info = cluster.node.travel(Travel::Slot(before.slot() + 1000)).unwrap();
+    assert_eq!(info.absolute_slot, before.slot() + 1000);
+    let after = cluster.node.view(Processed);
+    assert_eq!(after.clock().unix_timestamp, before.clock().unix_timestamp + 400);
+    let year = after.clock().unix_timestamp + 365 * 86_400;
+    cluster.node.travel(Travel::Timestamp(year)).unwrap();
+    let later = cluster.node.view(Processed);
+    assert_eq!(later.clock().unix_timestamp, year);
+    assert_eq!(later.slot(), after.slot() + 365 * 86_400 * 1000 / 400);
+    assert_eq!(later.clock().slot, later.slot());
+    assert_eq!(later.epoch_info().epoch, later.clock().epoch);
+    assert_eq!(cluster.node.block(later.slot()).unwrap().block_time, year);
+    let info = cluster.node.travel(Travel::Epoch(later.epoch_info().epoch + 2)).unwrap();
+    assert_eq!(info.slot_index, 0);
+    let back = cluster.node.travel(Travel::Slot(5)).unwrap_err();
+    assert!(matches!(back, NodeError::TimeGoesBack { to: 5, .. }));
+    cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+}
+
+#[test]
+fn a_paused_clock_stands_still() {
+    let cluster = cluster();
+    cluster.node.pause_clock().unwrap();
+    let before = cluster.node.view(Processed);
+    cluster.clock.advance(SLOT * 100);
+    assert_eq!(cluster.node.view(Processed).slot(), before.slot());
+    cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    let after = cluster.node.view(Processed);
+    assert_eq!(after.slot(), before.slot() + 1);
+    assert_eq!(after.clock().unix_timestamp, before.clock().unix_timestamp);
+    cluster.node.resume_clock().unwrap();
+    cluster.clock.advance(SLOT * 10);
+    assert_eq!(cluster.node.view(Processed).slot(), after.slot() + 10);
+}
+
+#[test]
+fn manual_blocks_take_what_waits() {
+    let options = Options { blocks: BlockMode::Manual, ..Options::default() };
+    let cluster = cluster_with(options);
+    let signature = cluster.node.airdrop(&address(7), SOL, None).unwrap();
+    assert_eq!(cluster.node.statuses(&[signature]), [None]);
+    let before = cluster.node.view(Processed);
+    let slot = cluster.node.mine(3).unwrap();
+    assert_eq!(slot, before.slot() + 3);
+    let after = cluster.node.view(Processed);
+    assert_eq!(after.block_height(), before.block_height() + 3);
+    let status = cluster.node.statuses(&[signature])[0].clone().unwrap();
+    assert_eq!(status.slot, before.slot() + 1);
+}
+
+#[test]
+fn a_snapshot_restores_everything() {
+    let cluster = cluster();
+    let alice = cluster.wallet(1);
+    let before = cluster.node.view(Finalized);
+    let history = cluster.node.stats().history;
+    let mut events = cluster.node.subscribe();
+    let id = cluster.node.snapshot().unwrap();
+    let pay = [transfer(&alice.pubkey(), &address(2), SOL)];
+    let transaction = sign(cluster.blockhash(), &pay, &[&alice]);
+    let landed =
+        cluster.node.send_and_wait(transaction.clone(), &SendOptions::default()).unwrap();
+    let later = cluster.node.snapshot().unwrap();
+    for _ in 0..40 {
+        cluster.clock.advance(SLOT);
+        cluster.node.airdrop_and_wait(&address(3), SOL).unwrap();
+    }
+    assert_eq!(cluster.node.revert(id).unwrap(), before.slot());
+    let after = cluster.node.view(Finalized);
+    assert_eq!((after.slot(), after.blockhash()), (before.slot(), before.blockhash()));
+    assert_eq!(after.clock(), before.clock());
+    assert_eq!((cluster.balance(&address(2)), cluster.balance(&address(3))), (0, 0));
+    assert_eq!(cluster.balance(&alice.pubkey()), 10 * SOL);
+    assert_eq!(cluster.node.transaction(&landed.signature), None);
+    assert_eq!(cluster.node.stats().history, history);
+    assert!(matches!(cluster.node.revert(later), Err(NodeError::NoSnapshot(_))));
+    let mut reverted = false;
+    while let Ok(event) = events.try_recv() {
+        reverted |= matches!(event, Event::Reverted { slot } if slot == before.slot());
+    }
+    assert!(reverted);
+    // The same transaction may land again.
+    cluster.node.send_and_wait(transaction, &SendOptions::default()).unwrap();
+    assert_eq!(cluster.balance(&address(2)), SOL);
+    assert!(cluster.node.view(Finalized).program_accounts(&Pubkey::default()).len() > 2);
+}
+
+/// Everything about a cluster that a dump keeps.
+fn content(cluster: &Cluster) -> (u64, Vec<(Pubkey, u64)>, HashSet<String>) {
+    let view = cluster.node.view(Finalized);
+    let accounts = view.accounts().into_iter().map(|(key, it)| (key, it.lamports())).collect();
+    let sent = cluster.node.recent_transactions(1000).into_iter();
+    (view.slot(), accounts, sent.map(|it| it.signature.to_string()).collect())
+}
+
+#[test]
+fn a_dump_continues_elsewhere() {
+    let first = cluster();
+    let alice = first.wallet(1);
+    first.run(&[memo(MEMO.id, "kept"), transfer(&alice.pubkey(), &address(2), SOL)], &[&alice])
+        .unwrap();
+    let mut dump = Vec::new();
+    first.node.dump(&mut dump).unwrap();
+    let second = cluster();
+    second.node.airdrop_and_wait(&address(99), SOL).unwrap();
+    second.node.load(&mut dump.as_slice()).unwrap();
+    assert_eq!(content(&second), content(&first));
+    let newest = second.node.recent_transactions(1)[0].clone();
+    assert_eq!(newest.memo().as_deref(), Some("[4] kept"));
+    assert_eq!(second.balance(&address(99)), 0);
+    second.run(&[transfer(&alice.pubkey(), &address(2), SOL)], &[&alice]).unwrap();
+    assert_eq!(second.balance(&address(2)), 2 * SOL);
+    let cut = &dump[..dump.len() - 20];
+    assert!(matches!(second.node.load(&mut &cut[..]), Err(NodeError::Dump(_))));
+    assert_eq!(second.balance(&address(2)), 2 * SOL);
+}
+
+#[test]
+fn a_reset_returns_to_the_genesis() {
+    let cluster = cluster();
+    let view = cluster.node.view(Finalized);
+    cluster.wallet(1);
+    cluster.node.reset().unwrap();
+    let after = cluster.node.view(Finalized);
+    assert_eq!((after.slot(), after.transaction_count()), (view.slot(), 0));
+    assert_eq!(cluster.node.stats().history, 0);
+    cluster.wallet(1);
+}
+
+#[test]
+fn a_feature_becomes_active_at_a_slot() {
+    let cluster = cluster();
+    let feature = Feature::Blake3;
+    assert!(!cluster.node.view(Processed).features().has(feature));
+    let slot = cluster.node.view(Processed).slot() + 10;
+    cluster.node.set_feature(feature.address(), slot).unwrap();
+    cluster.clock.advance(SLOT * 4);
+    assert!(!cluster.node.view(Processed).features().has(feature));
+    cluster.clock.advance(SLOT * 10);
+    assert!(cluster.node.view(Processed).features().has(feature));
+}

@@ -1,0 +1,195 @@
+//! What clients do right after a confirmation: nonces, lookup tables; and what many do at once.
+
+mod common;
+
+use std::thread;
+
+use common::{SOL, address, cluster, cluster_with, key, sign, transfer};
+use selkie_node::{AddressQuery, Event, Finality, HistoryLimit, Options, SendOptions};
+use solana_commitment_config::CommitmentLevel::{Confirmed, Finalized, Processed};
+use solana_instruction::{AccountMeta, Instruction};
+use solana_message::{AddressLookupTableAccount, VersionedMessage, v0};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::{address_lookup_table, system_program, sysvar};
+use solana_signer::Signer;
+use solana_transaction::versioned::VersionedTransaction;
+
+fn instruction(program_id: Pubkey, accounts: Vec<AccountMeta>, data: &[&[u8]]) -> Instruction {
+    Instruction { program_id, accounts, data: data.concat() }
+}
+
+#[test]
+fn a_lookup_table_works_in_the_block_after_its_extension() {
+    let cluster = cluster();
+    let alice = cluster.wallet(1);
+    let slot = cluster.node.view(Finalized).slot();
+    let seeds = [alice.pubkey().to_bytes().to_vec(), slot.to_le_bytes().to_vec()];
+    let seeds: Vec<&[u8]> = seeds.iter().map(Vec::as_slice).collect();
+    let (table, bump) = Pubkey::find_program_address(&seeds, &address_lookup_table::ID);
+    let accounts = vec![
+        AccountMeta::new(table, false),
+        AccountMeta::new_readonly(alice.pubkey(), true),
+        AccountMeta::new(alice.pubkey(), true),
+        AccountMeta::new_readonly(system_program::ID, false),
+    ];
+    let id = address_lookup_table::ID;
+    let create = [&[0, 0, 0, 0], &slot.to_le_bytes()[..], &[bump]];
+    cluster.run(&[instruction(id, accounts.clone(), &create)], &[&alice]).unwrap();
+    let to = address(2);
+    let extend = [&[2, 0, 0, 0], &1_u64.to_le_bytes()[..], to.as_ref()];
+    cluster.run(&[instruction(id, accounts, &extend)], &[&alice]).unwrap();
+    let tables = [AddressLookupTableAccount { key: table, addresses: vec![to] }];
+    let pay = [transfer(&alice.pubkey(), &to, SOL)];
+    let message =
+        v0::Message::try_compile(&alice.pubkey(), &pay, &tables, cluster.blockhash()).unwrap();
+    let message = VersionedMessage::V0(message);
+    let loaded = cluster.node.view(Finalized).loaded_addresses(&message);
+    assert!(loaded.is_err(), "in the bank of the extension the address cannot be used");
+    let transaction = VersionedTransaction::try_new(message, &[&alice]).unwrap();
+    let landed = cluster.node.send_and_wait(transaction, &SendOptions::default()).unwrap();
+    assert_eq!(landed.meta.loaded_addresses.writable, [to]);
+    assert_eq!(landed.account_keys().last(), Some(&to));
+    assert_eq!(cluster.balance(&to), SOL);
+}
+
+#[test]
+#[allow(deprecated, reason = "nonces look at the sysvar of recent blockhashes")]
+fn a_nonce_advances_right_after_its_creation() {
+    let cluster = cluster();
+    let (alice, nonce) = (cluster.wallet(1), key(2));
+    let (from, to) = (alice.pubkey(), nonce.pubkey());
+    let (lamports, space) = (SOL.to_le_bytes(), 80_u64.to_le_bytes());
+    let create = instruction(
+        system_program::ID,
+        vec![AccountMeta::new(from, true), AccountMeta::new(to, true)],
+        &[&[0; 4], &lamports, &space, system_program::ID.as_ref()],
+    );
+    let accounts = vec![
+        AccountMeta::new(to, false),
+        AccountMeta::new_readonly(sysvar::recent_blockhashes::ID, false),
+        AccountMeta::new_readonly(sysvar::rent::ID, false),
+    ];
+    let initialize = instruction(system_program::ID, accounts, &[&[6, 0, 0, 0], from.as_ref()]);
+    cluster.run(&[create, initialize], &[&alice, &nonce]).unwrap();
+    let accounts = vec![
+        AccountMeta::new(to, false),
+        AccountMeta::new_readonly(sysvar::recent_blockhashes::ID, false),
+        AccountMeta::new_readonly(from, true),
+    ];
+    let advance = instruction(system_program::ID, accounts, &[&[4, 0, 0, 0]]);
+    let durable = |cluster: &common::Cluster| {
+        let data = cluster.node.view(Finalized).data(&to);
+        solana_hash::Hash::new_from_array(data[40..72].try_into().unwrap())
+    };
+    for _ in 0..3 {
+        let instructions = [advance.clone(), transfer(&from, &address(9), 1_000_000)];
+        let transaction = sign(durable(&cluster), &instructions, &[&alice]);
+        cluster.node.send_and_wait(transaction, &SendOptions::default()).unwrap();
+    }
+    assert_eq!(cluster.balance(&address(9)), 3_000_000);
+}
+
+#[test]
+fn many_senders_share_a_node() {
+    const SENDERS: u8 = 4;
+    const EACH: u64 = 50;
+    let cluster = cluster();
+    let wallets: Vec<_> = (1..=SENDERS).map(|number| cluster.wallet(number)).collect();
+    let blockhash = cluster.blockhash();
+    let mut events = cluster.node.subscribe();
+    thread::scope(|scope| {
+        for wallet in &wallets {
+            let node = cluster.node.clone();
+            scope.spawn(move || {
+                for number in 1..=EACH {
+                    let pay = [transfer(&wallet.pubkey(), &address(99), 1_000_000 + number)];
+                    let transaction = sign(blockhash, &pay, &[wallet]);
+                    node.send_and_wait(transaction, &SendOptions::default()).unwrap();
+                }
+            });
+        }
+    });
+    let sent = u64::from(SENDERS) * EACH;
+    let each = EACH * 1_000_000 + EACH * (EACH + 1) / 2;
+    assert_eq!(cluster.balance(&address(99)), each * u64::from(SENDERS));
+    let mut landed = [0, 0, 0];
+    while let Ok(event) = events.try_recv() {
+        let Event::Block { commitment, block } = event else { continue };
+        landed[commitment as usize] += block.transactions.len() as u64;
+    }
+    assert_eq!(landed, [sent; 3]);
+    let query = AddressQuery { before: None, until: None, limit: 1000, commitment: Confirmed };
+    let all = cluster.node.signatures_for_address(&address(99), &query).unwrap();
+    assert_eq!(all.len() as u64, sent);
+    let (before, until) = (Some(all[10].signature), Some(all[20].signature));
+    let page = AddressQuery { before, until, ..query };
+    let page = cluster.node.signatures_for_address(&address(99), &page).unwrap();
+    assert_eq!(page, all[11..20]);
+    let unknown = AddressQuery { before: Some([1; 64].into()), ..query };
+    assert!(cluster.node.signatures_for_address(&address(99), &unknown).is_err());
+}
+
+#[test]
+fn the_history_is_bounded() {
+    let options = Options { history: HistoryLimit::Transactions(20), ..Options::default() };
+    let cluster = cluster_with(options);
+    let first = cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    for _ in 0..50 {
+        cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    }
+    assert_eq!(cluster.node.stats().history, 20);
+    assert_eq!(cluster.node.transaction(&first.signature), None);
+    let error = cluster.node.block(first.slot).unwrap_err();
+    let first = cluster.node.first_available_block();
+    assert_eq!(error, selkie_node::NoBlock::CleanedUp { first });
+}
+
+#[test]
+fn realistic_finality_takes_slots() {
+    let options = Options { finality: Finality::Realistic, ..Options::default() };
+    let cluster = cluster_with(options);
+    let landed = cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    assert_eq!(cluster.node.view(Processed).balance(&address(7)), SOL);
+    assert_eq!(cluster.node.view(Confirmed).balance(&address(7)), 0);
+    cluster.clock.advance(common::SLOT);
+    assert_eq!(cluster.node.view(Confirmed).balance(&address(7)), SOL);
+    assert_eq!(cluster.node.view(Finalized).balance(&address(7)), 0);
+    assert_eq!(cluster.node.commitment_of(landed.slot), Confirmed);
+    cluster.clock.advance(common::SLOT * 32);
+    assert_eq!(cluster.node.view(Finalized).balance(&address(7)), SOL);
+    assert_eq!(cluster.node.commitment_of(landed.slot), Finalized);
+}
+
+#[test]
+fn interval_blocks_come_by_themselves() {
+    let options = Options {
+        clock: std::sync::Arc::new(selkie_node::SystemClock),
+        blocks: selkie_node::BlockMode::Interval,
+        slot_milliseconds: 10,
+        ..Options::default()
+    };
+    let node = selkie_node::Node::start(options).unwrap();
+    let mut events = node.subscribe();
+    let mut last = 0;
+    for _ in 0..20 {
+        let event = events.blocking_recv().unwrap();
+        if let Event::Slot { slot, .. } = event {
+            assert!(slot > last);
+            last = slot;
+        }
+    }
+    node.stop().unwrap();
+    assert!(node.airdrop(&address(7), SOL, None).is_err());
+}
+
+#[test]
+fn a_hundred_nodes_share_a_process() {
+    let nodes: Vec<_> = (0..100).map(|_| cluster()).collect();
+    for (number, cluster) in (1..).zip(&nodes) {
+        cluster.node.airdrop_and_wait(&address(number), SOL).unwrap();
+    }
+    for (number, cluster) in (1..).zip(&nodes) {
+        assert_eq!(cluster.balance(&address(number)), SOL);
+        assert_eq!(cluster.balance(&address(number + 1)), 0);
+    }
+}

@@ -1,0 +1,205 @@
+//! Restarts from a ledger, after a clean stop and after a kill.
+
+mod common;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use common::{SLOT, SOL, address, cluster_with, transfer};
+use selkie_node::{HistoryLimit, Node, NodeError, Options, StoreError};
+use solana_commitment_config::CommitmentLevel::{Finalized, Processed};
+use solana_pubkey::Pubkey;
+use solana_signature::Signature;
+use solana_signer::Signer;
+
+/// The variable that makes the test binary a node to be killed: its folder.
+const CHILD: &str = "SELKIE_TEST_LEDGER";
+/// The variable that sets how often a node is killed.
+const KILLS: &str = "SELKIE_TEST_KILLS";
+
+/// A folder of its own for each test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn options(&self) -> Options {
+        Options { ledger: Some(self.0.clone()), ..Options::default() }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Waits until a transaction is finalized, which means that it is on disk.
+fn finalize(node: &Node, signature: Signature) {
+    for _ in 0..10_000 {
+        let status = node.statuses(&[signature]).remove(0);
+        if status.is_some_and(|it| it.commitment == Finalized) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    panic!("not finalized: {:?}", node.failure());
+}
+
+#[test]
+fn a_restart_continues() {
+    let folder = Folder::new("restart");
+    let first = cluster_with(folder.options());
+    let info = first.node.info().clone();
+    assert_eq!(info.restored_slot, None);
+    let alice = first.wallet(1);
+    first.clock.advance(SLOT * 5);
+    let landed = first.run(&[transfer(&alice.pubkey(), &address(2), SOL)], &[&alice]).unwrap();
+    finalize(&first.node, landed.signature);
+    let view = first.node.view(Finalized);
+    let (slot, count, blockhash) = (view.slot(), view.transaction_count(), view.blockhash());
+    let in_use = Node::start(folder.options()).unwrap_err();
+    assert!(matches!(in_use, NodeError::Store(StoreError::InUse(_))), "{in_use}");
+    first.node.stop().unwrap();
+
+    let second = cluster_with(folder.options());
+    assert_eq!(second.node.info().genesis_hash, info.genesis_hash);
+    assert_eq!(second.node.info().restored_slot, Some(slot));
+    second.clock.advance(SLOT * 5);
+    let view = second.node.view(Finalized);
+    assert!(view.slot() >= slot);
+    assert_eq!(view.transaction_count(), count);
+    assert!(view.is_blockhash_valid(&blockhash));
+    assert_eq!(second.balance(&address(2)), SOL);
+    assert_eq!(second.node.transaction(&landed.signature).unwrap(), landed);
+    assert_eq!(second.node.block(landed.slot).unwrap().block_time, landed.block_time);
+    let again = second.node.send(landed.transaction.clone(), &Default::default());
+    assert!(again.unwrap_err().to_string().contains("already been processed"));
+    second.run(&[transfer(&alice.pubkey(), &address(2), SOL)], &[&alice]).unwrap();
+    assert_eq!(second.node.view(Processed).balance(&address(2)), 2 * SOL);
+}
+
+#[test]
+fn reverted_and_replaced_states_are_on_disk() {
+    let folder = Folder::new("revert");
+    let first = cluster_with(folder.options());
+    let kept = first.node.airdrop_and_wait(&address(2), SOL).unwrap();
+    let id = first.node.snapshot().unwrap();
+    let gone = first.node.airdrop_and_wait(&address(3), SOL).unwrap();
+    first.node.revert(id).unwrap();
+    first.node.airdrop_and_wait(&address(4), SOL).unwrap();
+    let mut dump = Vec::new();
+    first.node.dump(&mut dump).unwrap();
+    first.node.stop().unwrap();
+
+    let second = cluster_with(folder.options());
+    let balances = [2, 3, 4].map(|number| second.balance(&address(number)));
+    assert_eq!(balances, [SOL, 0, SOL]);
+    assert!(second.node.transaction(&kept.signature).is_some());
+    assert!(second.node.transaction(&gone.signature).is_none());
+    second.node.reset().unwrap();
+    second.node.stop().unwrap();
+
+    let third = cluster_with(folder.options());
+    assert_eq!((third.balance(&address(2)), third.node.stats().history), (0, 0));
+    third.node.load(&mut dump.as_slice()).unwrap();
+    third.node.stop().unwrap();
+
+    let fourth = cluster_with(folder.options());
+    assert_eq!(fourth.balance(&address(4)), SOL);
+    fourth.node.stop().unwrap();
+    let fifth = cluster_with(Options { reset: true, ..folder.options() });
+    assert_eq!(fifth.balance(&address(4)), 0);
+}
+
+#[test]
+fn the_history_on_disk_is_bounded() {
+    let folder = Folder::new("bounded");
+    let history = HistoryLimit::Transactions(10);
+    let first = cluster_with(Options { history, ..folder.options() });
+    for _ in 0..30 {
+        first.node.airdrop_and_wait(&address(2), SOL).unwrap();
+    }
+    first.node.stop().unwrap();
+    let second = cluster_with(Options { history: HistoryLimit::All, ..folder.options() });
+    assert_eq!(second.node.stats().history, 10);
+    assert_eq!(second.balance(&address(2)), 30 * SOL);
+}
+
+/// Not a test by itself: run as a child of the next one, it airdrops until it is killed, and prints
+/// each airdrop once it is finalized.
+#[test]
+fn child() {
+    let Ok(folder) = std::env::var(CHILD) else { return };
+    let options = Options { ledger: Some(folder.into()), ..Options::default() };
+    let node = Node::start(options).unwrap();
+    for number in 0_u64.. {
+        let mut to = [200; 32];
+        to[..8].copy_from_slice(&number.to_le_bytes());
+        let to = Pubkey::new_from_array(to);
+        let landed = node.airdrop_and_wait(&to, SOL).unwrap();
+        finalize(&node, landed.signature);
+        println!("finalized {to} {}", landed.signature);
+    }
+}
+
+#[test]
+fn what_was_finalized_survives_a_kill() {
+    let kills = std::env::var(KILLS).ok().and_then(|it| it.parse().ok()).unwrap_or(4_u64);
+    let folder = Folder::new("kill");
+    let mut known: Vec<(Pubkey, Signature)> = Vec::new();
+    for round in 0..kills {
+        let lines = run_child(&folder.0, Duration::from_millis(150 + round * 37 % 200));
+        known.extend(lines.iter().filter_map(|line| {
+            let (to, signature) = line.strip_prefix("finalized ")?.split_once(' ')?;
+            Some((to.parse().ok()?, signature.parse().ok()?))
+        }));
+        let node = Node::start(folder.options()).unwrap();
+        let view = node.view(Finalized);
+        for (to, signature) in &known {
+            assert!(view.balance(to) >= SOL, "round {round}: {to}");
+            assert!(node.transaction(signature).is_some(), "round {round}: {signature}");
+        }
+        let all = view.accounts();
+        for (key, account) in &all {
+            let of_owner = view.program_accounts(account_owner(account));
+            assert!(of_owner.iter().any(|(found, _)| found == key));
+        }
+        node.stop().unwrap();
+    }
+    assert!(!known.is_empty(), "nothing was finalized before the kills");
+}
+
+fn account_owner(account: &solana_account::AccountSharedData) -> &Pubkey {
+    use solana_account::ReadableAccount;
+    account.owner()
+}
+
+/// Runs a node in another process and kills it after a while. Returns what it has printed.
+fn run_child(folder: &Path, after: Duration) -> Vec<String> {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env(CHILD, folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let stdout = child.stdout.take().unwrap();
+    let reader = thread::spawn(move || {
+        BufReader::new(stdout).lines().map_while(Result::ok).collect::<Vec<_>>()
+    });
+    thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap()
+}
