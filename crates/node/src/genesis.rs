@@ -146,9 +146,11 @@ pub(crate) fn from_ledger<'b>(
 ) -> State {
     accounts.sort_unstable_by_key(|(key, _)| *key);
     let features = FeatureSet::from_addresses(&header.features);
-    let first = blocks.clone().next().map(|block| block.previous_blockhash);
+    let kept: u64 = blocks.clone().map(|block| block.transactions.len() as u64).sum();
     // Transactions of blocks that were dropped are not known any more, so the blockhashes that they
     // may have used have to expire.
+    let first = blocks.clone().next().filter(|_| kept < header.transaction_count);
+    let first = first.map(|block| block.previous_blockhash);
     let dropped = first.and_then(|first| header.blockhashes.iter().position(|it| *it == first));
     let blockhashes = header.blockhashes.iter().skip(dropped.unwrap_or(0)).copied().collect();
     let transactions = blocks.flat_map(|block| &block.transactions);

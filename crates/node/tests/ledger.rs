@@ -84,7 +84,8 @@ fn a_restart_continues() {
     assert_eq!(second.node.transaction(&landed.signature).unwrap(), landed);
     assert_eq!(second.node.block(landed.slot).unwrap().block_time, landed.block_time);
     let again = second.node.send(landed.transaction.clone(), &Default::default());
-    assert!(again.unwrap_err().to_string().contains("already been processed"));
+    let again = again.unwrap_err().to_string();
+    assert!(again.contains("already been processed"), "{again}");
     second.run(&[transfer(&alice.pubkey(), &address(2), SOL)], &[&alice]).unwrap();
     assert_eq!(second.node.view(Processed).balance(&address(2)), 2 * SOL);
 }
