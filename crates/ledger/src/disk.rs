@@ -237,6 +237,7 @@ impl Reader {
     }
 
     /// Passes every entry of a table to `each`, in the order of the keys.
+    #[expect(clippy::type_complexity, reason = "it is the type of a closure")]
     fn each<K: redb::Key + 'static>(
         &self,
         table: TableDefinition<'_, K, Bytes>,

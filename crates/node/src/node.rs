@@ -99,7 +99,7 @@ impl Node {
     pub fn start(options: Options) -> Result<Self, NodeError> {
         let mut time = Timeline::new(Arc::clone(&options.clock), options.slot_milliseconds);
         let mut store = open(&options)?;
-        let stored = store.as_mut().map(|store| read(store)).transpose()?.flatten();
+        let stored = store.as_mut().map(read).transpose()?.flatten();
         let restored_slot = stored.as_ref().map(|stored| stored.header.slot);
         let Stored { header, state, blocks } = match stored {
             Some(stored) => stored,

@@ -13,14 +13,14 @@ use crate::{
 };
 
 /// How many commands may wait.
-pub(crate) const COMMANDS_MAX: usize = 65_536;
+pub(crate) const COMMANDS_MAX: usize = 16_384;
 /// How many transactions go into a block at most.
 const TRANSACTIONS_MAX: usize = 4096;
 
 /// What the writer is asked to do.
 pub(crate) enum Command {
     /// Puts a transaction into a block.
-    Transaction(Submission),
+    Transaction(Box<Submission>),
     /// Calls a function between two blocks.
     Call(Box<dyn FnOnce(&mut Producer) + Send>),
     /// Ends the thread.
@@ -79,11 +79,14 @@ fn wait(producer: &Producer, commands: &Receiver<Command>) -> Result<Command, Re
 }
 
 /// Takes the transactions that are waiting behind the first one; also the command behind them.
-fn batch(first: Submission, commands: &Receiver<Command>) -> (Vec<Submission>, Option<Command>) {
-    let mut transactions = vec![first];
+fn batch(
+    first: Box<Submission>,
+    commands: &Receiver<Command>,
+) -> (Vec<Submission>, Option<Command>) {
+    let mut transactions = vec![*first];
     while transactions.len() < TRANSACTIONS_MAX {
         match commands.try_recv() {
-            Ok(Command::Transaction(next)) => transactions.push(next),
+            Ok(Command::Transaction(next)) => transactions.push(*next),
             Ok(other) => return (transactions, Some(other)),
             Err(_) => break,
         }
@@ -97,7 +100,7 @@ pub(crate) fn submit(
     submission: Submission,
 ) -> Result<(), crate::error::SendError> {
     use crate::error::SendError;
-    commands.try_send(Command::Transaction(submission)).map_err(|error| match error {
+    commands.try_send(Command::Transaction(Box::new(submission))).map_err(|error| match error {
         TrySendError::Full(_) => SendError::QueueFull,
         TrySendError::Disconnected(_) => SendError::Stopped,
     })

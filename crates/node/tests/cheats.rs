@@ -143,8 +143,7 @@ fn a_snapshot_restores_everything() {
     let id = cluster.node.snapshot().unwrap();
     let pay = [transfer(&alice.pubkey(), &address(2), SOL)];
     let transaction = sign(cluster.blockhash(), &pay, &[&alice]);
-    let landed =
-        cluster.node.send_and_wait(transaction.clone(), &SendOptions::default()).unwrap();
+    let landed = cluster.node.send_and_wait(transaction.clone(), &SendOptions::default()).unwrap();
     let later = cluster.node.snapshot().unwrap();
     for _ in 0..40 {
         cluster.clock.advance(SLOT);
@@ -182,7 +181,8 @@ fn content(cluster: &Cluster) -> (u64, Vec<(Pubkey, u64)>, HashSet<String>) {
 fn a_dump_continues_elsewhere() {
     let first = cluster();
     let alice = first.wallet(1);
-    first.run(&[memo(MEMO.id, "kept"), transfer(&alice.pubkey(), &address(2), SOL)], &[&alice])
+    first
+        .run(&[memo(MEMO.id, "kept"), transfer(&alice.pubkey(), &address(2), SOL)], &[&alice])
         .unwrap();
     let mut dump = Vec::new();
     first.node.dump(&mut dump).unwrap();

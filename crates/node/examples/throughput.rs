@@ -1,0 +1,122 @@
+//! Measures a node in the process: start, transfers per second, one after the other and in bulk.
+//!
+//! `cargo run --release -p selkie-node --example throughput [ledger]`
+
+#![allow(clippy::print_stdout, reason = "it is what this is for")]
+#![allow(clippy::disallowed_methods, reason = "it measures time")]
+
+use std::{
+    error::Error,
+    time::{Duration, Instant},
+};
+
+use selkie_node::{Event, Node, Options, SendOptions};
+use solana_commitment_config::CommitmentLevel;
+use solana_instruction::{AccountMeta, Instruction};
+use solana_keypair::Keypair;
+use solana_message::{Message, VersionedMessage};
+use solana_pubkey::Pubkey;
+use solana_signer::Signer;
+use solana_transaction::versioned::VersionedTransaction;
+
+const BULK: u64 = 100_000;
+const SINGLE: u64 = 1000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let ledger = std::env::args().nth(1).map(Into::into);
+    let start = Instant::now();
+    let node = Node::start(Options { ledger, ..Options::default() })?;
+    println!("ready after {:?}, {} MB", start.elapsed(), resident_megabytes());
+    let payer = Keypair::new_from_array([1; 32]);
+    node.airdrop_and_wait(&payer.pubkey(), 1_000_000_000_000)?;
+    single(&node, &payer)?;
+    for round in 0..3 {
+        bulk(&node, &payer, round)?;
+    }
+    let stats = node.stats();
+    println!("{stats:?}, {} MB", resident_megabytes());
+    let start = Instant::now();
+    node.stop()?;
+    println!("stopped after {:?}", start.elapsed());
+    Ok(())
+}
+
+/// Sends transfers one after the other, each when the one before it has landed.
+fn single(node: &Node, payer: &Keypair) -> Result<(), Box<dyn Error>> {
+    let mut times = Vec::new();
+    for number in 0..SINGLE {
+        let blockhash = node.view(CommitmentLevel::Processed).blockhash();
+        let transaction = transfer(payer, 1_000_000 + number, blockhash)?;
+        let start = Instant::now();
+        node.send_and_wait(transaction, &options(CommitmentLevel::Processed, false))?;
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    let [median, high] = [times[times.len() / 2], times[times.len() * 99 / 100]];
+    println!("one after the other: p50 {median:?}, p99 {high:?}");
+    Ok(())
+}
+
+/// Sends transfers without waiting, and counts those that land.
+fn bulk(node: &Node, payer: &Keypair, round: u64) -> Result<(), Box<dyn Error>> {
+    let blockhash = node.view(CommitmentLevel::Processed).blockhash();
+    let base = 2_000_000 + round * BULK;
+    let transactions: Vec<_> =
+        (0..BULK).map(|it| transfer(payer, base + it, blockhash)).collect::<Result<_, _>>()?;
+    let mut events = node.subscribe();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for part in transactions.chunks(transactions.len().div_ceil(2)) {
+            scope.spawn(move || {
+                for transaction in part {
+                    let options = options(CommitmentLevel::Processed, true);
+                    while node.send(transaction.clone(), &options).is_err() {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                }
+            });
+        }
+        let mut landed = 0;
+        while landed < BULK {
+            use tokio::sync::broadcast::error::RecvError;
+            match events.blocking_recv() {
+                Ok(Event::Block { commitment: CommitmentLevel::Finalized, block }) => {
+                    landed += block.transactions.len() as u64;
+                }
+                Ok(_) => {}
+                Err(RecvError::Lagged(missed)) => println!("missed {missed}"),
+                Err(RecvError::Closed) => break,
+            }
+        }
+    });
+    let time = start.elapsed();
+    let rate = BULK as f64 / time.as_secs_f64();
+    println!("in bulk: {BULK} in {time:?}, {rate:.0}/s, {} MB", resident_megabytes());
+    Ok(())
+}
+
+fn options(preflight_commitment: CommitmentLevel, skip_preflight: bool) -> SendOptions {
+    SendOptions { skip_preflight, preflight_commitment, ..SendOptions::default() }
+}
+
+fn transfer(
+    from: &Keypair,
+    lamports: u64,
+    blockhash: solana_hash::Hash,
+) -> Result<VersionedTransaction, Box<dyn Error>> {
+    let to = Pubkey::new_from_array([9; 32]);
+    let accounts = vec![AccountMeta::new(from.pubkey(), true), AccountMeta::new(to, false)];
+    let data = [&2_u32.to_le_bytes()[..], &lamports.to_le_bytes()].concat();
+    let program_id = Pubkey::default();
+    let transfer = Instruction { program_id, accounts, data };
+    let message = Message::new_with_blockhash(&[transfer], Some(&from.pubkey()), &blockhash);
+    Ok(VersionedTransaction::try_new(VersionedMessage::Legacy(message), &[from])?)
+}
+
+/// Returns the memory that the process uses; 0 where that is unknown.
+fn resident_megabytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|it| it.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or(0) / 1024
+}
