@@ -1,9 +1,6 @@
 //! Airdrops: transfers from the faucet.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, atomic::Ordering},
-};
+use std::sync::{Arc, PoisonError, atomic::Ordering};
 
 use selkie_ledger::Landed;
 use solana_commitment_config::CommitmentLevel;
@@ -21,26 +18,6 @@ use crate::{error::SendError, node::Node, send::SendOptions};
 
 /// More than the compute units of an airdrop.
 const COMPUTE_UNITS: u32 = 1000;
-
-/// The airdrops with a blockhash: how many there were to each address of each amount.
-#[derive(Default, Debug)]
-pub(crate) struct Recent {
-    blockhash: Hash,
-    counts: HashMap<(Pubkey, u64), u32>,
-}
-
-impl Recent {
-    /// Returns how many equal airdrops there were before this one.
-    fn count(&mut self, blockhash: Hash, to: Pubkey, lamports: u64) -> u32 {
-        if self.blockhash != blockhash {
-            *self = Self { blockhash, counts: HashMap::new() };
-        }
-        let count = self.counts.entry((to, lamports)).or_default();
-        let before = *count;
-        *count = count.saturating_add(1);
-        before
-    }
-}
 
 impl Node {
     /// Transfers lamports from the faucet by a transaction, with this blockhash or the newest one.

@@ -20,7 +20,7 @@
 //! | `node` | [`Node`]: the handle; start and stop |
 //! | `options`, `clock` | [`Options`]; where time comes from |
 //! | `view` | [`View`]: the state at a commitment; simulations |
-//! | `send`, `airdrop`, `impersonation` | transactions on their way in |
+//! | `send`, `airdrop`, `recent_airdrops`, `impersonation` | transactions on their way in |
 //! | `query` | blocks, transactions, statuses, fees |
 //! | `events` | [`Event`]: what subscribers are told |
 //! | `cheats`, `edit` | changes that no transaction makes |
@@ -50,6 +50,7 @@ mod node;
 mod options;
 mod producer;
 mod query;
+mod recent_airdrops;
 mod send;
 mod shared;
 mod snapshots;

@@ -26,6 +26,7 @@ use crate::{
     impersonation::Impersonated,
     options::Options,
     producer::Producer,
+    recent_airdrops::RecentAirdrops,
     shared::{Counters, Info, Shared},
     snapshots::{first_tip, index_of, new_forks},
     timeline::{Timeline, milliseconds},
@@ -62,7 +63,7 @@ pub(crate) struct Inner {
     pub(crate) shared: Arc<Shared>,
     pub(crate) commands: SyncSender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    pub(crate) airdrops: Mutex<crate::airdrop::Recent>,
+    pub(crate) airdrops: Mutex<RecentAirdrops>,
 }
 
 impl Drop for Inner {

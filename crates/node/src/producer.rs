@@ -24,7 +24,6 @@ use crate::{
     genesis, landed,
     options::{BlockMode, Finality},
     shared::Shared,
-    snapshots::Snapshot,
     timeline::{Moment, Timeline},
 };
 
@@ -41,6 +40,15 @@ pub(crate) struct Submission {
     pub(crate) reply: Option<SyncSender<Result<Arc<Landed>, TransactionError>>>,
     /// How often it is tried again if it is dropped for a reason that may pass.
     pub(crate) retries: u64,
+}
+
+/// A snapshot: the slot of its bank, the cluster's time in milliseconds, and the number of
+/// transactions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) slot: u64,
+    pub(crate) time: u64,
+    pub(crate) transaction_count: u64,
 }
 
 /// The state of the writer thread.

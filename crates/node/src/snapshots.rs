@@ -14,20 +14,12 @@ use crate::{
     events::Event,
     genesis,
     index::{Index, IndexChange},
-    producer::Producer,
+    producer::{Producer, Snapshot},
     timeline::Moment,
 };
 
 /// The number of snapshots that are kept at most: the banks since the oldest one stay in memory.
 const SNAPSHOTS_MAX: usize = 1024;
-
-/// A snapshot: the slot of its bank, and the cluster's time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) slot: u64,
-    time: u64,
-    transaction_count: u64,
-}
 
 impl Producer {
     /// Takes a snapshot, which costs nothing: it keeps the banks from now on.
