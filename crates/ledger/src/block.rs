@@ -110,7 +110,48 @@ pub struct Meta {
     /// The loaded accounts data size, in bytes.
     pub loaded_bytes: u32,
     /// Explanations for people of a failure, beside the log.
+    #[serde(default)]
     pub notes: Vec<String>,
+    /// The compute units of each top-level instruction that was started.
+    #[serde(default)]
+    pub instruction_compute_units: Vec<u64>,
+    /// How the data and owners of accounts changed. Changes of lamports are in the balances.
+    #[serde(default)]
+    pub account_diffs: Vec<AccountDiff>,
+}
+
+/// How a transaction changed an account's data or owner.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AccountDiff {
+    /// The index of the account among the transaction's accounts.
+    pub account_index: u8,
+    /// The owner before.
+    #[serde(with = "base58")]
+    pub owner_before: Pubkey,
+    /// The owner afterwards.
+    #[serde(with = "base58")]
+    pub owner_after: Pubkey,
+    /// The length of the data before, in bytes.
+    pub bytes_before: u64,
+    /// The length of the data afterwards, in bytes.
+    pub bytes_after: u64,
+    /// The ranges of the data that changed, in ascending order.
+    pub ranges: Vec<DataDiff>,
+    /// Whether more ranges changed, which are left out.
+    pub is_truncated: bool,
+}
+
+/// A range of data that changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DataDiff {
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// The bytes before; fewer than afterwards if the data became longer.
+    #[serde(with = "base64_bytes")]
+    pub before: Vec<u8>,
+    /// The bytes afterwards.
+    #[serde(with = "base64_bytes")]
+    pub after: Vec<u8>,
 }
 
 /// The inner instructions of a top-level instruction.

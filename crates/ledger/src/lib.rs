@@ -28,8 +28,8 @@ mod store;
 
 pub use crate::{
     block::{
-        Block, InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData,
-        Reward, TokenBalance,
+        AccountDiff, Block, DataDiff, InnerInstruction, InnerInstructions, Landed, LoadedAddresses,
+        Meta, ReturnData, Reward, TokenBalance,
     },
     disk::DiskStore,
     history::{AddressQuery, History, HistoryLimit, UnknownSignature},

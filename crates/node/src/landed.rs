@@ -10,7 +10,7 @@ use solana_pubkey::Pubkey;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
-    cost,
+    cost, diff,
     token::{TokenAccount, decimals, is_token_program},
 };
 
@@ -46,6 +46,8 @@ pub(crate) fn meta(
         post_balances: accounts.iter().map(|it| lamports(it.after())).collect(),
         loaded_addresses: loaded_addresses(message, accounts),
         cost_units: cost::of(message, &processed),
+        account_diffs: diff::of(accounts),
+        instruction_compute_units: processed.instruction_compute_units.to_vec(),
         compute_units: processed.compute_units,
         compute_unit_limit: processed.compute_unit_limit,
         loaded_bytes: processed.loaded_bytes,

@@ -28,7 +28,8 @@
 //! | `timeline` | which slot comes next, and when |
 //! | `committer` | the thread that writes to the ledger |
 //! | `chain`, `index`, `shared` | what readers see |
-//! | `genesis`, `landed`, `cost`, `token` | the first state; what is recorded of transactions |
+//! | `trace` | [`Trace`]: the call tree of a transaction |
+//! | `genesis`, `landed`, `diff`, `cost`, `token` | the first state; what is recorded of transactions |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -39,6 +40,7 @@ mod cheats;
 mod clock;
 mod committer;
 mod cost;
+mod diff;
 mod edit;
 mod error;
 mod events;
@@ -56,14 +58,16 @@ mod shared;
 mod snapshots;
 mod timeline;
 mod token;
+mod trace;
 mod view;
 mod writer;
 
 pub use selkie_svm::check::is_reserved;
 
 pub use selkie_ledger::{
-    Block, HistoryLimit, InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta,
-    ReturnData, Reward, StoreError, TokenBalance, UnknownSignature, dump::DumpError,
+    AccountDiff, Block, DataDiff, HistoryLimit, InnerInstruction, InnerInstructions, Landed,
+    LoadedAddresses, Meta, ReturnData, Reward, StoreError, TokenBalance, UnknownSignature,
+    dump::DumpError,
 };
 
 pub use crate::{
@@ -78,5 +82,6 @@ pub use crate::{
     query::{AddressQuery, NoBlock, PerformanceSample, Stats, Status},
     send::SendOptions,
     shared::Info,
+    trace::{Frame, Trace},
     view::{EpochInfo, SimulateOptions, Simulation, View},
 };

@@ -90,6 +90,41 @@ fn a_nonce_advances_right_after_its_creation() {
 }
 
 #[test]
+fn a_trace_shows_calls_units_and_changes() {
+    let cluster = cluster();
+    let alice = cluster.wallet(1);
+    let (associated, token) = (selkie_programs::ASSOCIATED_TOKEN.id, selkie_programs::TOKEN.id);
+    let mint: Pubkey = "So11111111111111111111111111111111111111112".parse().unwrap();
+    let seeds = [alice.pubkey().to_bytes(), token.to_bytes(), mint.to_bytes()];
+    let seeds: Vec<&[u8]> = seeds.iter().map(|it| &it[..]).collect();
+    let account = Pubkey::find_program_address(&seeds, &associated).0;
+    let accounts = vec![
+        AccountMeta::new(alice.pubkey(), true),
+        AccountMeta::new(account, false),
+        AccountMeta::new_readonly(alice.pubkey(), false),
+        AccountMeta::new_readonly(mint, false),
+        AccountMeta::new_readonly(system_program::ID, false),
+        AccountMeta::new_readonly(token, false),
+    ];
+    let landed = cluster.run(&[instruction(associated, accounts, &[])], &[&alice]).unwrap();
+    let trace = cluster.node.trace(&landed.signature).unwrap();
+    let [top] = trace.frames.as_slice() else { panic!("{trace:?}") };
+    assert_eq!((top.program, top.compute_units), (associated, trace.compute_units));
+    let inner: Vec<_> = top.inner.iter().map(|frame| frame.program).collect();
+    assert_eq!(inner, [token, system_program::ID, token, token]);
+    let units: u64 = top.inner.iter().map(|frame| frame.compute_units).sum();
+    assert_eq!(top.self_compute_units + units, top.compute_units);
+    assert!(top.inner.iter().all(|frame| frame.logs.len() >= 2 && frame.compute_units > 0));
+    assert!(trace.logs.is_empty());
+    let [diff] = trace.account_diffs.as_slice() else { panic!("{:?}", trace.account_diffs) };
+    assert_eq!(trace.accounts[usize::from(diff.account_index)], account);
+    assert_eq!((diff.bytes_before, diff.bytes_after, diff.owner_after), (0, 165, token));
+    assert_eq!(diff.ranges[0].after[..32], mint.to_bytes());
+    let [balance] = landed.meta.post_token_balances.as_slice() else { panic!("{landed:?}") };
+    assert_eq!((balance.mint, balance.owner, balance.decimals), (mint, alice.pubkey(), 9));
+}
+
+#[test]
 fn many_senders_share_a_node() {
     const SENDERS: u8 = 4;
     const EACH: u64 = 50;
