@@ -35,6 +35,8 @@ pub enum NodeError {
     Program(String),
     /// An account cannot be edited: the reason.
     Account(String),
+    /// The other cluster cannot be asked for accounts: the reason.
+    Fetch(String),
     /// The dump cannot be written or read.
     Dump(DumpError),
 }
@@ -56,6 +58,7 @@ impl fmt::Display for NodeError {
             }
             Self::Program(why) => write!(f, "the program cannot be deployed: {why}"),
             Self::Account(why) => f.write_str(why),
+            Self::Fetch(why) => write!(f, "cannot fetch accounts: {why}"),
             Self::Dump(error) => error.fmt(f),
         }
     }
@@ -89,6 +92,8 @@ pub enum SendError {
     Sanitize(TransactionError),
     /// The simulation before sending failed.
     Preflight(Box<Simulation>),
+    /// The accounts of the transaction cannot be fetched: the reason.
+    Fetch(String),
     /// The transaction was dropped when its block was made.
     Dropped(TransactionError),
     /// The node has no faucet.
@@ -107,6 +112,7 @@ impl fmt::Display for SendError {
                 Ok(()) => f.write_str("Transaction simulation failed"),
                 Err(error) => write!(f, "Transaction simulation failed: {error}"),
             },
+            Self::Fetch(why) => f.write_str(why),
             Self::Dropped(error) => write!(f, "the transaction was dropped: {error}"),
             Self::NoFaucet => f.write_str("the node has no faucet"),
             Self::QueueFull => f.write_str("too many transactions are waiting"),

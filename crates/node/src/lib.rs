@@ -21,6 +21,7 @@
 //! | `options`, `clock` | [`Options`]; where time comes from |
 //! | `view` | [`View`]: the state at a commitment; simulations |
 //! | `send`, `airdrop`, `recent_airdrops`, `impersonation` | transactions on their way in |
+//! | `fetch`, `source` | accounts of another cluster |
 //! | `query` | blocks, transactions, statuses, fees |
 //! | `events` | [`Event`]: what subscribers are told |
 //! | `cheats`, `edit` | changes that no transaction makes |
@@ -44,6 +45,7 @@ mod diff;
 mod edit;
 mod error;
 mod events;
+mod fetch;
 mod genesis;
 mod impersonation;
 mod index;
@@ -56,6 +58,7 @@ mod recent_airdrops;
 mod send;
 mod shared;
 mod snapshots;
+mod source;
 mod timeline;
 mod token;
 mod trace;
@@ -82,6 +85,7 @@ pub use crate::{
     query::{AddressQuery, NoBlock, PerformanceSample, Stats, Status},
     send::SendOptions,
     shared::Info,
+    source::Fetch,
     trace::{Frame, Trace},
     view::{EpochInfo, SimulateOptions, Simulation, View},
 };

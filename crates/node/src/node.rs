@@ -137,6 +137,7 @@ impl Node {
             next_tick: AtomicU64::new(u64::MAX),
             is_ticking: AtomicBool::new(false),
             failure: Mutex::new(None),
+            fetched: Mutex::default(),
             counters: Counters::default(),
             options,
         });

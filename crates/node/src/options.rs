@@ -9,7 +9,10 @@ use solana_account::AccountSharedData;
 use solana_keypair::Keypair;
 use solana_pubkey::Pubkey;
 
-use crate::clock::{Clock, SystemClock};
+use crate::{
+    clock::{Clock, SystemClock},
+    source::Fetch,
+};
 
 /// The default duration of a slot, in milliseconds: that of agave's test validator.
 pub const SLOT_MILLISECONDS: u64 = 400;
@@ -57,6 +60,8 @@ pub struct Options {
     pub events_max: usize,
     /// The size of a transaction's log in bytes after which lines are dropped; `None` for mainnet's.
     pub log_bytes_max: Option<usize>,
+    /// Where accounts that the cluster does not have come from.
+    pub fetch: Option<Arc<dyn Fetch>>,
 }
 
 impl Default for Options {
@@ -81,6 +86,7 @@ impl Default for Options {
             threads: 2,
             events_max: 1024,
             log_bytes_max: None,
+            fetch: None,
         }
     }
 }

@@ -90,6 +90,8 @@ impl Node {
         mut transaction: VersionedTransaction,
         options: &SendOptions,
     ) -> Result<Transaction, SendError> {
+        self.fetch_for_message(&transaction.message)
+            .map_err(|error| SendError::Fetch(error.to_string()))?;
         let view = self.view(options.preflight_commitment);
         let impersonated = self.shared().impersonated.read();
         impersonated.unwrap_or_else(PoisonError::into_inner).complete(&mut transaction);

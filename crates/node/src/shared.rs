@@ -1,8 +1,11 @@
 //! What a node's handles and its writer thread share.
 
-use std::sync::{
-    Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    atomic::{AtomicBool, AtomicU64},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, AtomicU64},
+    },
 };
 
 use selkie_ledger::HistoryLimit;
@@ -55,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) is_ticking: AtomicBool,
     /// Why the ledger cannot be written to any more.
     pub(crate) failure: Mutex<Option<String>>,
+    /// The addresses that were asked for at another cluster, whether they exist there or not.
+    pub(crate) fetched: Mutex<BTreeSet<Pubkey>>,
     pub(crate) counters: Counters,
 }
 

@@ -228,3 +228,50 @@ fn a_hundred_nodes_share_a_process() {
         assert_eq!(cluster.balance(&address(number + 1)), 0);
     }
 }
+
+/// A cluster elsewhere that counts how often it is asked.
+#[derive(Debug, Default)]
+struct Elsewhere {
+    accounts: std::collections::HashMap<Pubkey, solana_account::AccountSharedData>,
+    asked: std::sync::Mutex<Vec<Pubkey>>,
+}
+
+impl selkie_node::Fetch for Elsewhere {
+    fn fetch(
+        &self,
+        keys: &[Pubkey],
+    ) -> Result<Vec<Option<solana_account::AccountSharedData>>, String> {
+        self.asked.lock().unwrap().extend(keys);
+        Ok(keys.iter().map(|key| self.accounts.get(key).cloned()).collect())
+    }
+}
+
+#[test]
+fn missing_accounts_are_fetched_once() {
+    use selkie_programs::{Deployed, MEMO, program_accounts};
+    let (program, wallet, none) = (address(70), key(71), address(72));
+    let slot = 300_000_000;
+    let deployed = Deployed { loader: selkie_svm::Loader::V3, slot, authority: None };
+    let rent = selkie_svm::sysvars::Rent::default();
+    let mut elsewhere = Elsewhere::default();
+    elsewhere.accounts.extend(program_accounts(&program, MEMO.elf(), &deployed, &rent));
+    let account = solana_account::Account { lamports: 10 * SOL, ..Default::default() };
+    elsewhere.accounts.insert(wallet.pubkey(), account.into());
+    let elsewhere = std::sync::Arc::new(elsewhere);
+    let cluster = cluster_with(Options { fetch: Some(elsewhere.clone()), ..Options::default() });
+    for text in ["one", "two"] {
+        let memo = instruction(program, vec![], &[text.as_bytes()]);
+        let pay = transfer(&wallet.pubkey(), &none, SOL);
+        let landed = cluster.run(&[memo, pay], &[&wallet]).unwrap();
+        assert!(landed.meta.logs.iter().any(|line| line.contains(text)));
+    }
+    let mut asked = elsewhere.asked.lock().unwrap().clone();
+    let all = asked.len();
+    asked.sort();
+    asked.dedup();
+    assert_eq!((asked.len(), all), (4, 4), "two programs, a wallet, and one that is nowhere");
+    assert_eq!(cluster.node.fetched_accounts().len(), 4);
+    cluster.node.set_balance(wallet.pubkey(), 0).unwrap();
+    cluster.node.fetch(&[wallet.pubkey()]).unwrap();
+    assert_eq!(cluster.balance(&wallet.pubkey()), 0);
+}

@@ -1,0 +1,130 @@
+//! Accounts of another cluster, fetched when they are first needed.
+//!
+//! A fetched account is set as by a cheatcode, in a block. From then on it is the cluster's own: it is
+//! not fetched again, even if it is deleted. Slots of the other cluster that a program or lookup table
+//! records become 0 if they are in the future here, since such accounts could not be used yet.
+
+use std::{collections::BTreeSet, sync::PoisonError};
+
+use selkie_programs::program_data_key;
+use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
+use solana_commitment_config::CommitmentLevel;
+use solana_message::VersionedMessage;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::{address_lookup_table, bpf_loader_upgradeable, native_loader, sysvar};
+
+use crate::{error::NodeError, node::Node};
+
+/// How many accounts are fetched at once: the limit of `getMultipleAccounts`.
+const KEYS_MAX: usize = 100;
+/// The discriminants of loader v3's accounts, and of lookup tables.
+const PROGRAM: [u8; 4] = [2, 0, 0, 0];
+const PROGRAM_DATA: [u8; 4] = [3, 0, 0, 0];
+/// Where a programdata account has the slot of its deployment, and a lookup table that of its last
+/// extension.
+const DEPLOYMENT_SLOT: usize = 4;
+const EXTENSION_SLOT: usize = 12;
+
+impl Node {
+    /// Fetches those of the accounts that the cluster neither has nor has asked for before, and the
+    /// programdata accounts of programs. Does nothing unless [`Options::fetch`] is set.
+    ///
+    /// # Errors
+    /// If the other cluster cannot be asked, or the node cannot make a block.
+    ///
+    /// [`Options::fetch`]: crate::Options::fetch
+    pub fn fetch(&self, keys: &[Pubkey]) -> Result<(), NodeError> {
+        let Some(source) = &self.shared().options.fetch else { return Ok(()) };
+        let mut wanted = self.missing(keys);
+        while !wanted.is_empty() {
+            let mut found = Vec::new();
+            for keys in wanted.chunks(KEYS_MAX) {
+                let accounts = source.fetch(keys).map_err(NodeError::Fetch)?;
+                let accounts = keys.iter().copied().zip(accounts);
+                found.extend(accounts.filter_map(|(key, account)| Some((key, account?))));
+            }
+            self.fetched().extend(wanted.iter().copied());
+            wanted = self.missing(&program_data_keys(&found));
+            self.adopt(found)?;
+        }
+        Ok(())
+    }
+
+    /// Fetches the accounts of a message, those from its lookup tables included.
+    ///
+    /// # Errors
+    /// As [`Node::fetch`].
+    pub fn fetch_for_message(&self, message: &VersionedMessage) -> Result<(), NodeError> {
+        if self.shared().options.fetch.is_none() {
+            return Ok(());
+        }
+        let lookups = message.address_table_lookups().unwrap_or_default();
+        let tables = lookups.iter().map(|lookup| lookup.account_key);
+        let keys: Vec<Pubkey> =
+            message.static_account_keys().iter().copied().chain(tables).collect();
+        self.fetch(&keys)?;
+        let view = self.view(CommitmentLevel::Processed);
+        // A table that cannot be read is reported when the transaction is simulated.
+        let loaded = view.loaded_addresses(message).unwrap_or_default();
+        self.fetch(&[loaded.writable, loaded.readonly].concat())
+    }
+
+    /// Returns the addresses that were asked for at the other cluster and exist here, sorted.
+    #[must_use]
+    pub fn fetched_accounts(&self) -> Vec<Pubkey> {
+        let view = self.view(CommitmentLevel::Processed);
+        let fetched: Vec<Pubkey> = self.fetched().iter().copied().collect();
+        fetched.into_iter().filter(|key| view.account(key).is_some()).collect()
+    }
+
+    /// Sets fetched accounts.
+    fn adopt(&self, mut accounts: Vec<(Pubkey, AccountSharedData)>) -> Result<(), NodeError> {
+        accounts.retain(|(_, account)| {
+            *account.owner() != sysvar::ID && *account.owner() != native_loader::ID
+        });
+        if accounts.is_empty() {
+            return Ok(());
+        }
+        let slot = self.view(CommitmentLevel::Processed).slot();
+        accounts.iter_mut().for_each(|(_, account)| reset_future_slot(account, slot));
+        self.set_accounts(accounts).map(|_| ())
+    }
+
+    fn missing(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
+        let view = self.view(CommitmentLevel::Processed);
+        let fetched = self.fetched();
+        let is_missing = |key: &&Pubkey| !fetched.contains(*key) && view.account(key).is_none();
+        let missing: BTreeSet<Pubkey> = keys.iter().filter(is_missing).copied().collect();
+        missing.into_iter().collect()
+    }
+
+    fn fetched(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pubkey>> {
+        self.shared().fetched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the addresses of the programdata of those accounts that are programs of loader v3.
+fn program_data_keys(accounts: &[(Pubkey, AccountSharedData)]) -> Vec<Pubkey> {
+    let is_program = |account: &AccountSharedData| {
+        *account.owner() == bpf_loader_upgradeable::ID && account.data().starts_with(&PROGRAM)
+    };
+    let programs = accounts.iter().filter(|(_, account)| is_program(account));
+    programs.map(|(key, _)| program_data_key(key)).collect()
+}
+
+/// Sets the slot that an account records to 0 if it is in the future.
+fn reset_future_slot(account: &mut AccountSharedData, now: u64) {
+    let is_program_data =
+        *account.owner() == bpf_loader_upgradeable::ID && account.data().starts_with(&PROGRAM_DATA);
+    let offset = match *account.owner() {
+        _ if is_program_data => DEPLOYMENT_SLOT,
+        address_lookup_table::ID => EXTENSION_SLOT,
+        _ => return,
+    };
+    let data = account.data_as_mut_slice().get_mut(offset..);
+    if let Some(slot) = data.and_then(|data| data.first_chunk_mut::<8>())
+        && u64::from_le_bytes(*slot) > now
+    {
+        *slot = [0; 8];
+    }
+}
