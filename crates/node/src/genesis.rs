@@ -84,12 +84,16 @@ fn own_accounts(options: &Options) -> Vec<(Pubkey, AccountSharedData)> {
     accounts
 }
 
-/// Returns the accounts of features that are active since slot 0.
+/// Returns the accounts of features that are active since slot 0. Clients read them to learn, for
+/// example, which versions of sBPF may be deployed.
 fn features(
     features: FeatureSet,
     rent: &Rent,
 ) -> impl Iterator<Item = (Pubkey, AccountSharedData)> {
-    features.iter().map(|feature| (feature.address(), feature_account(0, rent)))
+    let settled = include_str!("settled_features.txt").lines();
+    let settled = settled.filter_map(|line| line.parse().ok());
+    let active = features.iter().map(|feature| feature.address());
+    settled.chain(active).map(|address| (address, feature_account(0, rent)))
 }
 
 /// Creates the account of a feature that is active since a slot.

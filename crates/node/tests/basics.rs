@@ -143,3 +143,23 @@ fn a_simulation_can_replace_the_blockhash() {
     assert_eq!(simulation.replacement_blockhash, Some(replacement));
     assert_eq!(simulation.meta.compute_units, 150);
 }
+
+#[test]
+fn the_genesis_has_mainnets_programs_and_features() {
+    use selkie_programs::MAINNET;
+    use selkie_svm::Feature;
+    let cluster = cluster();
+    let view = cluster.node.view(Finalized);
+    for program in MAINNET {
+        assert!(view.account(&program.id).is_some(), "{}", program.name);
+    }
+    let features = view.program_accounts(&solana_sdk_ids::feature::ID);
+    assert_eq!(features.len(), 251);
+    let has = |address: &str| {
+        let address = address.parse().unwrap();
+        features.iter().any(|(key, _)| *key == address)
+    };
+    assert!(has("5cC3foj77CWun58pC51ebHFUWavHWKarWyR5UUik7dnC"), "sBPF V3");
+    assert!(!has(&Feature::DisableSbpfV0V1V2Deployment.address().to_string()));
+    assert_eq!(view.rent().lamports_per_byte * 128, view.minimum_balance(0));
+}
