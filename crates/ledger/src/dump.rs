@@ -154,14 +154,18 @@ pub fn read(from: &mut dyn Read) -> Result<Dump, DumpError> {
         _ => return Err(DumpError::NotADump),
     }
     let mut dump = Dump::default();
+    let mut has_header = false;
     let mut lines = 0_u64;
     while let Some(line) = next_line(&mut from)? {
         lines = lines.saturating_add(1);
         let failed = |why: String| DumpError::Line(lines.saturating_add(1), why);
         match serde_json::from_slice(&line).map_err(|error| failed(error.to_string()))? {
-            Line::End(count) if count.saturating_add(1) == lines => return Ok(dump),
+            Line::End(count) if has_header && count.saturating_add(1) == lines => return Ok(dump),
             Line::End(_) => return Err(DumpError::Truncated),
-            line => dump.add(line).map_err(failed)?,
+            line => {
+                has_header |= matches!(line, Line::Header(_));
+                dump.add(line).map_err(failed)?;
+            }
         }
     }
     Err(DumpError::Truncated)

@@ -18,6 +18,7 @@ use solana_message::{Message, VersionedMessage};
 use solana_pubkey::Pubkey;
 use solana_signer::Signer;
 use solana_transaction::versioned::VersionedTransaction;
+use tokio::sync::broadcast::error::RecvError;
 
 const BULK: u64 = 100_000;
 const SINGLE: u64 = 1000;
@@ -57,18 +58,18 @@ fn single(node: &Node, payer: &Keypair) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends transfers without waiting, and counts those that land.
+/// Signs and sends transfers without waiting, in two threads, and counts those that land.
 fn bulk(node: &Node, payer: &Keypair, round: u64) -> Result<(), Box<dyn Error>> {
     let blockhash = node.view(CommitmentLevel::Processed).blockhash();
-    let base = 2_000_000 + round * BULK;
-    let transactions: Vec<_> =
-        (0..BULK).map(|it| transfer(payer, base + it, blockhash)).collect::<Result<_, _>>()?;
     let mut events = node.subscribe();
     let start = Instant::now();
     std::thread::scope(|scope| {
-        for part in transactions.chunks(transactions.len().div_ceil(2)) {
+        for half in 0..2 {
+            let first = 2_000_000 + round * BULK + half * (BULK / 2);
             scope.spawn(move || {
-                for transaction in part {
+                for lamports in first..first + BULK / 2 {
+                    let transaction =
+                        transfer(payer, lamports, blockhash).expect("it has a signer");
                     let options = options(CommitmentLevel::Processed, true);
                     while node.send(transaction.clone(), &options).is_err() {
                         std::thread::sleep(Duration::from_millis(1));
@@ -78,7 +79,6 @@ fn bulk(node: &Node, payer: &Keypair, round: u64) -> Result<(), Box<dyn Error>> 
         }
         let mut landed = 0;
         while landed < BULK {
-            use tokio::sync::broadcast::error::RecvError;
             match events.blocking_recv() {
                 Ok(Event::Block { commitment: CommitmentLevel::Finalized, block }) => {
                     landed += block.transactions.len() as u64;

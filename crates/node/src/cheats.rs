@@ -20,7 +20,11 @@ use crate::{
 };
 
 /// How many blocks are mined at once at most.
-const MINED_MAX: u64 = 100_000;
+const MINED_MAX: u64 = 10_000;
+
+/// The last slot that can be travelled to, and the last timestamp: the end of the year 9999.
+const SLOT_MAX: u64 = 1 << 48;
+const TIMESTAMP_MAX: i64 = 253_402_300_799;
 
 /// Where a cluster travels in time. Slots, epochs and the clock move together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,7 +156,7 @@ impl Node {
         })
     }
 
-    /// Makes blocks now, the first of them with all transactions that wait. Returns the slot of the
+    /// Makes up to 10,000 blocks now, the first of them with all transactions that wait. Returns the slot of the
     /// last one.
     ///
     /// # Errors
@@ -282,6 +286,11 @@ impl Producer {
         let slots = slot.checked_sub(now).filter(|slots| *slots > 0);
         let (from, to) = (now.cast_signed(), slot.cast_signed());
         let slots = slots.ok_or(NodeError::TimeGoesBack { now: from, to })?;
+        let timestamp = self.time.timestamp();
+        let seconds = (self.time.milliseconds_of(slots) / 1000).cast_signed();
+        if slot > SLOT_MAX || timestamp.saturating_add(seconds) > TIMESTAMP_MAX {
+            return Err(NodeError::TooFar { slot: SLOT_MAX, timestamp: TIMESTAMP_MAX });
+        }
         self.jump(slots, self.time.milliseconds_of(slots))
     }
 
@@ -291,6 +300,9 @@ impl Producer {
         let passed = wanted.checked_sub(now).filter(|passed| *passed > 0);
         let back = NodeError::TimeGoesBack { now: self.time.timestamp(), to };
         let passed = passed.ok_or(back)?;
+        if to > TIMESTAMP_MAX {
+            return Err(NodeError::TooFar { slot: SLOT_MAX, timestamp: TIMESTAMP_MAX });
+        }
         let slots = passed.checked_div(self.time.milliseconds_of(1)).unwrap_or(0).max(1);
         self.jump(slots, passed)
     }

@@ -21,6 +21,8 @@ use crate::chain::Chain;
 
 /// How many blocks go into one transaction at most.
 const BLOCKS_MAX: usize = 512;
+/// The size up to which a ledger is compacted when the node stops, which must not take long.
+const COMPACTED_BYTES_MAX: u64 = 64 << 20;
 
 /// Something to be written.
 #[derive(Debug)]
@@ -110,7 +112,10 @@ impl Worker {
             self.report();
         }
         self.flush()?;
-        self.store.compact()
+        if self.store.size_bytes() <= COMPACTED_BYTES_MAX {
+            self.store.compact()?;
+        }
+        Ok(())
     }
 
     /// Adds to the pending transaction. What changes the past is a transaction of its own.

@@ -27,6 +27,13 @@ pub enum NodeError {
         /// Where it should go.
         to: i64,
     },
+    /// The time travel goes too far: the last slot and the last timestamp that can be reached.
+    TooFar {
+        /// The last slot.
+        slot: u64,
+        /// The last Unix timestamp.
+        timestamp: i64,
+    },
     /// There is no snapshot with this number.
     NoSnapshot(u64),
     /// There are too many snapshots: the limit.
@@ -52,6 +59,9 @@ impl fmt::Display for NodeError {
                 f,
                 "time cannot go back from {now} to {to}\nhelp: take a snapshot, and revert to it later"
             ),
+            Self::TooFar { slot, timestamp } => {
+                write!(f, "time travel ends at slot {slot} and at the timestamp {timestamp}")
+            }
             Self::NoSnapshot(id) => write!(f, "there is no snapshot {id}"),
             Self::TooManySnapshots(max) => {
                 write!(f, "there are {max} snapshots already\nhelp: revert or drop some")
@@ -96,6 +106,8 @@ pub enum SendError {
     Fetch(String),
     /// The transaction was dropped when its block was made.
     Dropped(TransactionError),
+    /// The ledger cannot be written to any more: the reason.
+    Ledger(String),
     /// The node has no faucet.
     NoFaucet,
     /// Too many transactions are waiting.
@@ -112,7 +124,7 @@ impl fmt::Display for SendError {
                 Ok(()) => f.write_str("Transaction simulation failed"),
                 Err(error) => write!(f, "Transaction simulation failed: {error}"),
             },
-            Self::Fetch(why) => f.write_str(why),
+            Self::Fetch(why) | Self::Ledger(why) => f.write_str(why),
             Self::Dropped(error) => write!(f, "the transaction was dropped: {error}"),
             Self::NoFaucet => f.write_str("the node has no faucet"),
             Self::QueueFull => f.write_str("too many transactions are waiting"),

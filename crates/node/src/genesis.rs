@@ -1,6 +1,6 @@
 //! The state of a new cluster, and that of a ledger.
 
-use selkie_bank::{Stakes, State};
+use selkie_bank::{Bank, Stakes, State};
 use selkie_ledger::{Block, Header, Stake};
 use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
 use selkie_svm::{
@@ -110,6 +110,23 @@ fn wallet(lamports: u64) -> AccountSharedData {
     Account { lamports, owner, rent_epoch: u64::MAX, ..Account::default() }.into()
 }
 
+/// Returns the block of the genesis.
+pub(crate) fn block(bank: &Bank) -> Block {
+    let clock = bank.clock();
+    Block {
+        slot: bank.slot(),
+        parent_slot: bank.slot(),
+        blockhash: bank.latest_blockhash(),
+        previous_blockhash: Hash::default(),
+        block_time: clock.unix_timestamp,
+        block_height: bank.block_height(),
+        transaction_count: 0,
+        transactions: Vec::new(),
+        rewards: Vec::new(),
+        accounts: Vec::new(),
+    }
+}
+
 /// Returns the hash of a genesis: it depends on the accounts and on the time of creation.
 pub(crate) fn hash(state: &State, created: i64) -> Hash {
     let mut hasher = Sha256::new();
@@ -124,7 +141,7 @@ pub(crate) fn hash(state: &State, created: i64) -> Hash {
 }
 
 /// Returns a bank's state, without its accounts, in the form of a ledger's header.
-pub(crate) fn to_header(bank: &selkie_bank::Bank, header: Header) -> Header {
+pub(crate) fn to_header(bank: &Bank, header: Header) -> Header {
     let environment = bank.environment();
     let blockhashes = bank.blockhashes();
     let skipped = blockhashes.len().saturating_sub(BLOCKHASHES_KEPT);

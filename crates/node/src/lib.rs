@@ -69,7 +69,7 @@ pub use selkie_svm::check::is_reserved;
 
 pub use selkie_ledger::{
     AccountDiff, Block, DataDiff, HistoryLimit, InnerInstruction, InnerInstructions, Landed,
-    LoadedAddresses, Meta, ReturnData, Reward, StoreError, TokenBalance, UnknownSignature,
+    LoadedAddresses, Meta, ReturnData, Reward, Store, StoreError, TokenBalance, UnknownSignature,
     dump::DumpError,
 };
 

@@ -98,8 +98,20 @@ impl Node {
     /// # Errors
     /// If the ledger cannot be used, or the thread cannot be started.
     pub fn start(options: Options) -> Result<Self, NodeError> {
+        let store = open(&options)?;
+        Self::start_on(options, store.map(|store| Box::new(store) as Box<dyn Store>))
+    }
+
+    /// Starts a node whose ledger is this store; [`Options::ledger`] is ignored.
+    ///
+    /// # Errors
+    /// As [`Node::start`].
+    pub fn start_with_store(options: Options, store: Box<dyn Store>) -> Result<Self, NodeError> {
+        Self::start_on(options, Some(store))
+    }
+
+    fn start_on(options: Options, mut store: Option<Box<dyn Store>>) -> Result<Self, NodeError> {
         let mut time = Timeline::new(Arc::clone(&options.clock), options.slot_milliseconds);
-        let mut store = open(&options)?;
         let stored = store.as_mut().map(read).transpose()?.flatten();
         let restored_slot = stored.as_ref().map(|stored| stored.header.slot);
         let Stored { header, state, blocks } = match stored {
@@ -107,14 +119,16 @@ impl Node {
             None => new_cluster(&options, &time),
         };
         if restored_slot.is_some() {
-            time.skip(u64::try_from(header.clock_offset_milliseconds).unwrap_or(0));
-            time.restart(header.clock_milliseconds);
+            time.restore(header.clock_offset_milliseconds, header.clock_milliseconds);
         }
         let accounts = state.accounts.clone();
         let forks = new_forks(state, &options);
         let working = forks.root();
         let (events, _) = broadcast::channel(options.events_max.max(1));
         let mut history = History::new(options.history);
+        if restored_slot.is_none() {
+            history.push(Arc::new(genesis::block(&working)));
+        }
         blocks.iter().for_each(|block| {
             history.push(Arc::clone(block));
         });
@@ -143,8 +157,7 @@ impl Node {
         });
         let mut producer = Producer::new(Arc::clone(&shared), forks, working, time, header);
         if let Some(store) = store {
-            producer.committer =
-                Some(Committer::start(Box::new(store), chain).map_err(thread_error)?);
+            producer.committer = Some(Committer::start(store, chain).map_err(thread_error)?);
         }
         producer.open_next()?;
         if restored_slot.is_none() {
@@ -267,7 +280,7 @@ fn open(options: &Options) -> Result<Option<DiskStore>, StoreError> {
 }
 
 /// Reads a ledger; `None` if it is new.
-fn read(store: &mut DiskStore) -> Result<Option<Stored>, StoreError> {
+fn read(store: &mut Box<dyn Store>) -> Result<Option<Stored>, StoreError> {
     let Some(header) = store.header()? else { return Ok(None) };
     let (mut accounts, mut blocks) = (Vec::new(), Vec::new());
     store.accounts(&mut |key, account| accounts.push((key, account)))?;

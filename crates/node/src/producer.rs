@@ -42,13 +42,14 @@ pub(crate) struct Submission {
     pub(crate) retries: u64,
 }
 
-/// A snapshot: the slot of its bank, the cluster's time in milliseconds, and the number of
-/// transactions.
-#[derive(Clone, Copy, Debug)]
+/// A snapshot: the slot of its bank, the cluster's time in milliseconds, the number of transactions,
+/// and the slots in which features become active.
+#[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) slot: u64,
     pub(crate) time: u64,
     pub(crate) transaction_count: u64,
+    pub(crate) feature_slots: Vec<u64>,
 }
 
 /// The state of the writer thread.
@@ -124,6 +125,7 @@ impl Producer {
             !self.retries.is_empty() || is_realistic && finalized < self.lasting_slot
         };
         let is_due = match self.mode {
+            _ if self.has_failed() => false,
             BlockMode::Interval => true,
             BlockMode::OnDemand => is_pending(),
             BlockMode::Manual => false,
@@ -134,10 +136,15 @@ impl Producer {
     /// Adds transactions, and makes a block of them if that is the mode.
     pub(crate) fn add(&mut self, transactions: Vec<Submission>) -> Result<(), NodeError> {
         self.queue.extend(transactions);
-        if self.mode == BlockMode::OnDemand {
-            self.block(Vec::new(), false)?;
+        let made = match self.mode {
+            BlockMode::OnDemand => self.block(Vec::new(), false).map(|_| ()),
+            BlockMode::Interval | BlockMode::Manual => Ok(()),
+        };
+        if made.is_err() {
+            // Those who wait for them are told that the node has stopped.
+            self.queue.clear();
         }
-        Ok(())
+        made
     }
 
     /// Lets slots follow the clock.
@@ -442,8 +449,11 @@ impl Producer {
                 self.shared.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *failure = Some(error.to_string());
         }
-        let failure = self.shared.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if failure.is_some() { Err(NodeError::Stopped) } else { Ok(()) }
+        if self.has_failed() { Err(NodeError::Stopped) } else { Ok(()) }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.shared.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_some()
     }
 
     /// Drops what waits, and waits until everything is written.

@@ -90,6 +90,9 @@ impl Node {
         mut transaction: VersionedTransaction,
         options: &SendOptions,
     ) -> Result<Transaction, SendError> {
+        if let Some(failure) = self.failure() {
+            return Err(SendError::Ledger(failure));
+        }
         self.fetch_for_message(&transaction.message)
             .map_err(|error| SendError::Fetch(error.to_string()))?;
         let view = self.view(options.preflight_commitment);

@@ -32,6 +32,7 @@ impl Producer {
             slot: self.tip.slot(),
             time: self.time.now(),
             transaction_count: self.transaction_count,
+            feature_slots: self.feature_slots.clone(),
         };
         self.snapshots.insert(self.snapshots_made, snapshot);
         Ok(self.snapshots_made)
@@ -39,12 +40,12 @@ impl Producer {
 
     /// Returns to a snapshot, and drops it and later ones.
     pub(crate) fn revert(&mut self, id: u64) -> Result<u64, NodeError> {
-        let snapshot = *self.snapshots.get(&id).ok_or(NodeError::NoSnapshot(id))?;
+        let snapshot = self.snapshots.get(&id).cloned().ok_or(NodeError::NoSnapshot(id))?;
         self.snapshots.split_off(&id);
         let changed = self.drop_tips_after(snapshot.slot)?;
         self.transaction_count = snapshot.transaction_count;
         self.number = self.number.saturating_add(1);
-        self.feature_slots.clear();
+        self.feature_slots = snapshot.feature_slots;
         self.time.set(snapshot.time);
         self.open_next()?;
         let mut chain = self.shared.chain_mut();
@@ -90,6 +91,8 @@ impl Producer {
         let state = genesis::state(&self.shared.options, self.time.timestamp());
         let header = Header { transaction_count: 0, ..self.header.clone() };
         self.replace(state, header, Vec::new())?;
+        let block = Arc::new(genesis::block(&self.tip));
+        self.shared.chain_mut().history.push(block);
         self.first_block()
     }
 

@@ -95,6 +95,12 @@ impl Timeline {
         }
     }
 
+    /// Continues a cluster whose clock was ahead of the host's, and whose newest slot began then.
+    pub(crate) fn restore(&mut self, offset: i64, slot_began: u64) {
+        self.offset = self.offset.max(offset);
+        self.restart(slot_began);
+    }
+
     /// Lets the newest slot begin at a time of the cluster.
     pub(crate) fn restart(&mut self, at: u64) {
         (self.slot_began, self.counted) = (at, at);

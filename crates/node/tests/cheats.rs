@@ -99,6 +99,10 @@ fn slot_clock_and_block_time_travel_together() {
     assert_eq!(info.slot_index, 0);
     let back = cluster.node.travel(Travel::Slot(5)).unwrap_err();
     assert!(matches!(back, NodeError::TimeGoesBack { to: 5, .. }));
+    for far in [Travel::Slot(u64::MAX), Travel::Epoch(u64::MAX), Travel::Timestamp(i64::MAX)] {
+        let far = cluster.node.travel(far).unwrap_err();
+        assert!(matches!(far, NodeError::TooFar { .. } | NodeError::TimeGoesBack { .. }), "{far}");
+    }
     cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
 }
 

@@ -204,3 +204,76 @@ fn run_child(folder: &Path, after: Duration) -> Vec<String> {
     child.wait().unwrap();
     reader.join().unwrap()
 }
+
+/// A store whose disk is full after some commits.
+#[derive(Debug)]
+struct FullDisk {
+    store: selkie_ledger::DiskStore,
+    left: usize,
+}
+
+impl selkie_ledger::Store for FullDisk {
+    fn header(&mut self) -> Result<Option<selkie_ledger::Header>, StoreError> {
+        self.store.header()
+    }
+
+    fn accounts(
+        &mut self,
+        each: &mut dyn FnMut(Pubkey, solana_account::AccountSharedData),
+    ) -> Result<(), StoreError> {
+        self.store.accounts(each)
+    }
+
+    fn blocks(&mut self, each: &mut dyn FnMut(selkie_node::Block)) -> Result<(), StoreError> {
+        self.store.blocks(each)
+    }
+
+    fn commit(&mut self, commit: &selkie_ledger::Commit) -> Result<(), StoreError> {
+        let full = StoreError::File("ledger".to_owned(), "no space left on device".to_owned());
+        self.left = self.left.checked_sub(1).ok_or(full)?;
+        self.store.commit(commit)
+    }
+
+    fn clear(&mut self) -> Result<(), StoreError> {
+        self.store.clear()
+    }
+
+    fn check(&mut self) -> Result<(), StoreError> {
+        self.store.check()
+    }
+
+    fn compact(&mut self) -> Result<(), StoreError> {
+        self.store.compact()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.store.size_bytes()
+    }
+}
+
+#[test]
+fn a_full_disk_stops_the_node_with_a_reason() {
+    let folder = Folder::new("full");
+    let store = selkie_ledger::DiskStore::open(&folder.0).unwrap();
+    let store = Box::new(FullDisk { store, left: 3 });
+    let node = Node::start_with_store(Options::default(), store).unwrap();
+    let mut landed = Vec::new();
+    let error = loop {
+        match node.airdrop_and_wait(&address(2), SOL) {
+            Ok(it) => landed.push(it.signature),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(node.failure().unwrap().contains("no space left"), "{error}");
+    let error = node.airdrop(&address(2), SOL, None).unwrap_err();
+    assert!(error.to_string().contains("no space left"), "{error}");
+    assert!(matches!(node.set_balance(address(3), 1), Err(NodeError::Stopped)));
+    let statuses = node.statuses(&landed);
+    let is_final = |it: &&Option<selkie_node::Status>| {
+        it.as_ref().is_some_and(|it| it.commitment == Finalized)
+    };
+    let finalized = statuses.iter().filter(is_final).count() as u64;
+    node.stop().unwrap();
+    let restarted = Node::start(folder.options()).unwrap();
+    assert!(restarted.view(Finalized).balance(&address(2)) >= finalized * SOL);
+}
