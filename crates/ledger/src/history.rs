@@ -49,7 +49,7 @@ pub struct History {
 }
 
 /// Which transactions of an address are asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddressQuery {
     /// Only transactions before this one.
     pub before: Option<Signature>,

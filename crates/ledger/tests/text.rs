@@ -89,14 +89,14 @@ fn pages_are_newest_first() {
         found.iter().map(|it| (it.slot, it.index)).collect::<Vec<_>>()
     };
     assert_eq!(find(&all).len(), 20);
-    assert_eq!(find(&AddressQuery { limit: 3, ..all.clone() }), [(10, 1), (10, 0), (9, 1)]);
-    assert_eq!(find(&AddressQuery { slot_max: 1, ..all.clone() }), [(1, 1), (1, 0)]);
+    assert_eq!(find(&AddressQuery { limit: 3, ..all }), [(10, 1), (10, 0), (9, 1)]);
+    assert_eq!(find(&AddressQuery { slot_max: 1, ..all }), [(1, 1), (1, 0)]);
     let (before, until) = (Some(signature(5, 1)), Some(signature(4, 0)));
-    let page = AddressQuery { before, until, ..all.clone() };
+    let page = AddressQuery { before, until, ..all };
     assert_eq!(find(&page), [(5, 0), (4, 1)]);
-    let crossed = AddressQuery { before: until, until: before, ..all.clone() };
+    let crossed = AddressQuery { before: until, until: before, ..all };
     assert_eq!(find(&crossed), []);
-    let unknown = AddressQuery { before: Some(signature(50, 0)), ..all.clone() };
+    let unknown = AddressQuery { before: Some(signature(50, 0)), ..all };
     let error = history.of_address(&address(1), &unknown).unwrap_err();
     assert_eq!(error, UnknownSignature(signature(50, 0)));
     assert_eq!(history.of_address(&address(77), &all), Ok(vec![]));
