@@ -11,6 +11,7 @@ use std::{
 };
 
 use selkie_node::{Event, Node, Options, SendOptions};
+use solana_account::Account;
 use solana_commitment_config::CommitmentLevel;
 use solana_instruction::{AccountMeta, Instruction};
 use solana_keypair::Keypair;
@@ -22,6 +23,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 const BULK: u64 = 100_000;
 const SINGLE: u64 = 1000;
+const WALLETS: u64 = 2000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let ledger = std::env::args().nth(1).map(Into::into);
@@ -31,8 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let payer = Keypair::new_from_array([1; 32]);
     node.airdrop_and_wait(&payer.pubkey(), 1_000_000_000_000)?;
     single(&node, &payer)?;
+    let wallets = wallets(&node)?;
     for round in 0..3 {
-        bulk(&node, &payer, round)?;
+        bulk(&node, &wallets, round)?;
     }
     let stats = node.stats();
     println!("{stats:?}, {} MB", resident_megabytes());
@@ -42,12 +45,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Creates wallets with lamports.
+fn wallets(node: &Node) -> Result<Vec<Keypair>, Box<dyn Error>> {
+    let wallet = |number: u64| {
+        let mut seed = [5; 32];
+        seed[..8].copy_from_slice(&number.to_le_bytes());
+        Keypair::new_from_array(seed)
+    };
+    let wallets: Vec<Keypair> = (0..WALLETS).map(wallet).collect();
+    let account = Account { lamports: 1_000_000_000_000_000, ..Account::default() };
+    let accounts = wallets.iter().map(|it| (it.pubkey(), account.clone().into())).collect();
+    node.set_accounts(accounts)?;
+    Ok(wallets)
+}
+
 /// Sends transfers one after the other, each when the one before it has landed.
 fn single(node: &Node, payer: &Keypair) -> Result<(), Box<dyn Error>> {
     let mut times = Vec::new();
     for number in 0..SINGLE {
         let blockhash = node.view(CommitmentLevel::Processed).blockhash();
-        let transaction = transfer(payer, 1_000_000 + number, blockhash)?;
+        let to = Pubkey::new_from_array([9; 32]);
+        let transaction = transfer(payer, to, 1_000_000 + number, blockhash)?;
         let start = Instant::now();
         node.send_and_wait(transaction, &options(CommitmentLevel::Processed, false))?;
         times.push(start.elapsed());
@@ -58,8 +76,9 @@ fn single(node: &Node, payer: &Keypair) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Signs and sends transfers without waiting, in two threads, and counts those that land.
-fn bulk(node: &Node, payer: &Keypair, round: u64) -> Result<(), Box<dyn Error>> {
+/// Signs and sends transfers between wallets without waiting, in two threads, and counts those that
+/// land. In the last round they are simulated first.
+fn bulk(node: &Node, wallets: &[Keypair], round: u64) -> Result<(), Box<dyn Error>> {
     let blockhash = node.view(CommitmentLevel::Processed).blockhash();
     let mut events = node.subscribe();
     let start = Instant::now();
@@ -67,10 +86,11 @@ fn bulk(node: &Node, payer: &Keypair, round: u64) -> Result<(), Box<dyn Error>> 
         for half in 0..2 {
             let first = 2_000_000 + round * BULK + half * (BULK / 2);
             scope.spawn(move || {
-                for lamports in first..first + BULK / 2 {
-                    let transaction =
-                        transfer(payer, lamports, blockhash).expect("it has a signer");
-                    let options = options(CommitmentLevel::Processed, true);
+                for (lamports, index) in (first..first + BULK / 2).zip((0..wallets.len()).cycle()) {
+                    let to = wallets[(index + 1) % wallets.len()].pubkey();
+                    let transaction = transfer(&wallets[index], to, lamports, blockhash);
+                    let transaction = transaction.expect("it has a signer");
+                    let options = options(CommitmentLevel::Processed, round < 2);
                     while node.send(transaction.clone(), &options).is_err() {
                         std::thread::sleep(Duration::from_millis(1));
                     }
@@ -101,10 +121,10 @@ fn options(preflight_commitment: CommitmentLevel, skip_preflight: bool) -> SendO
 
 fn transfer(
     from: &Keypair,
+    to: Pubkey,
     lamports: u64,
     blockhash: solana_hash::Hash,
 ) -> Result<VersionedTransaction, Box<dyn Error>> {
-    let to = Pubkey::new_from_array([9; 32]);
     let accounts = vec![AccountMeta::new(from.pubkey(), true), AccountMeta::new(to, false)];
     let data = [&2_u32.to_le_bytes()[..], &lamports.to_le_bytes()].concat();
     let program_id = Pubkey::default();

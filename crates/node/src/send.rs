@@ -100,11 +100,10 @@ impl Node {
         impersonated.unwrap_or_else(PoisonError::into_inner).complete(&mut transaction);
         let transaction =
             Transaction::new(transaction, view.features()).map_err(SendError::Sanitize)?;
-        if !options.skip_preflight {
-            let simulation = view.simulate_sanitized(&transaction, true);
-            if simulation.result.is_err() {
-                return Err(SendError::Preflight(Box::new(simulation)));
-            }
+        if !options.skip_preflight
+            && let Some(failed) = view.preflight(&transaction)
+        {
+            return Err(SendError::Preflight(Box::new(failed)));
         }
         Ok(transaction)
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use selkie_bank::{Bank, BankError, Outcome};
 use selkie_ledger::{LoadedAddresses, Meta};
 use selkie_svm::{
-    FeatureSet, ProcessOptions, Transaction, TransactionBudget,
+    Engine, FeatureSet, ProcessOptions, Transaction, TransactionBudget,
     budget::Requests,
     sysvars::{EpochSchedule, Rent, minimum_balance},
 };
@@ -25,6 +25,8 @@ use crate::{index::TokenIndex, landed, options::Finality, shared::Shared};
 const BLOCKHASH_HEIGHTS: u64 = 150;
 /// How often a simulation is repeated because a block was made meanwhile.
 const SIMULATION_ATTEMPTS: usize = 4;
+/// How simulations run: signatures are verified before.
+const OPTIONS: ProcessOptions = ProcessOptions { verify_signatures: false, engine: Engine::Auto };
 
 /// The state of a cluster after a block.
 #[derive(Clone, Debug)]
@@ -249,27 +251,46 @@ impl View {
             replacement = Some((self.blockhash(), self.last_valid_block_height()));
         }
         let simulation = match Transaction::new(transaction, self.features()) {
-            Ok(transaction) => self.simulate_sanitized(&transaction, options.verify_signatures),
+            Ok(transaction) if options.verify_signatures => match self.verify(&transaction) {
+                Ok(()) => self.simulate_sanitized(&transaction),
+                Err(error) => self.dropped(error),
+            },
+            Ok(transaction) => self.simulate_sanitized(&transaction),
             Err(error) => self.dropped(error),
         };
         Simulation { replacement_blockhash: replacement, ..simulation }
     }
 
-    /// Simulates a sanitized transaction.
-    pub(crate) fn simulate_sanitized(
-        &self,
-        transaction: &Transaction,
-        verify_signatures: bool,
-    ) -> Simulation {
-        if verify_signatures {
-            let impersonated =
-                self.shared.impersonated.read().unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = impersonated.verify(transaction) {
-                return self.dropped(error);
-            }
+    /// Simulates a transaction before it is sent; `None` if it succeeds.
+    ///
+    /// The newest frozen bank is asked first, since the open one is busy while a block is made. What
+    /// fails there may succeed in the next slot.
+    pub(crate) fn preflight(&self, transaction: &Transaction) -> Option<Simulation> {
+        if let Err(error) = self.verify(transaction) {
+            return Some(self.dropped(error));
         }
-        let options = ProcessOptions { verify_signatures: false, ..ProcessOptions::default() };
-        match self.process(transaction, &options) {
+        let frozen = self.is_newest().then(|| Arc::clone(&self.shared.chain().tip().bank));
+        let outcome = frozen.and_then(|bank| bank.simulate(transaction, &OPTIONS).ok());
+        if outcome.is_some_and(|outcome| outcome.is_ok_and(|processed| processed.result.is_ok())) {
+            return None;
+        }
+        Some(self.simulate_sanitized(transaction)).filter(|it| it.result.is_err())
+    }
+
+    fn verify(&self, transaction: &Transaction) -> Result<(), TransactionError> {
+        let impersonated = self.shared.impersonated.read();
+        impersonated.unwrap_or_else(PoisonError::into_inner).verify(transaction)
+    }
+
+    /// Returns whether simulations run in the newest state.
+    fn is_newest(&self) -> bool {
+        self.commitment == CommitmentLevel::Processed
+            || self.shared.options.finality == Finality::Immediate
+    }
+
+    /// Simulates a sanitized transaction, whose signatures are not verified.
+    fn simulate_sanitized(&self, transaction: &Transaction) -> Simulation {
+        match self.process(transaction) {
             Ok(processed) => {
                 let accounts = processed.accounts.iter();
                 let accounts = accounts.map(|it| (it.key, it.after().cloned())).collect();
@@ -284,21 +305,19 @@ impl View {
 
     /// Processes a transaction without a commit: in the open bank after the newest block, or in the
     /// bank of this view if that is older on purpose.
-    fn process(&self, transaction: &Transaction, options: &ProcessOptions) -> Outcome {
-        let is_newest = self.commitment == CommitmentLevel::Processed
-            || self.shared.options.finality == Finality::Immediate;
+    fn process(&self, transaction: &Transaction) -> Outcome {
         for _ in 0..SIMULATION_ATTEMPTS {
-            let bank = match is_newest {
+            let bank = match self.is_newest() {
                 true => Arc::clone(&self.shared.chain().working),
                 false => Arc::clone(&self.bank),
             };
             // A bank without state was replaced meanwhile.
-            if let Ok(outcome) = bank.simulate(transaction, options) {
+            if let Ok(outcome) = bank.simulate(transaction, &OPTIONS) {
                 return outcome;
             }
         }
         let tip = Arc::clone(&self.shared.chain().tip().bank);
-        tip.simulate(transaction, options).unwrap_or(Err(TransactionError::ClusterMaintenance))
+        tip.simulate(transaction, &OPTIONS).unwrap_or(Err(TransactionError::ClusterMaintenance))
     }
 
     fn dropped(&self, error: TransactionError) -> Simulation {

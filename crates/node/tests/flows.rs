@@ -165,6 +165,33 @@ fn many_senders_share_a_node() {
 }
 
 #[test]
+fn a_transaction_waits_for_its_payer() {
+    let cluster = cluster();
+    let alice = key(1);
+    let pay = [transfer(&alice.pubkey(), &address(2), SOL)];
+    let transaction = sign(cluster.blockhash(), &pay, &[&alice]);
+    let options = SendOptions { skip_preflight: true, ..SendOptions::default() };
+    let signature = cluster.node.send(transaction.clone(), &options).unwrap();
+    assert!(cluster.node.send(transaction, &SendOptions::default()).is_err());
+    cluster.node.airdrop_and_wait(&alice.pubkey(), 10 * SOL).unwrap();
+    cluster.node.airdrop_and_wait(&address(3), SOL).unwrap();
+    assert!(cluster.node.statuses(&[signature])[0].is_some());
+    assert_eq!(cluster.balance(&address(2)), SOL);
+}
+
+#[test]
+fn a_slow_subscriber_is_told_what_it_missed() {
+    use tokio::sync::broadcast::error::TryRecvError;
+    let cluster = cluster_with(Options { events_max: 4, ..Options::default() });
+    let mut events = cluster.node.subscribe();
+    for _ in 0..10 {
+        cluster.node.airdrop_and_wait(&address(3), SOL).unwrap();
+    }
+    assert!(matches!(events.try_recv(), Err(TryRecvError::Lagged(missed)) if missed > 10));
+    assert!(events.try_recv().is_ok());
+}
+
+#[test]
 fn the_history_is_bounded() {
     let options = Options { history: HistoryLimit::Transactions(20), ..Options::default() };
     let cluster = cluster_with(options);
