@@ -3,6 +3,7 @@
 mod common;
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
@@ -12,7 +13,8 @@ use std::{
 };
 
 use common::{SLOT, SOL, address, cluster_with, transfer};
-use selkie_node::{HistoryLimit, Node, NodeError, Options, StoreError};
+use selkie_node::{HistoryLimit, Node, NodeError, Options, StoreError, View};
+use solana_account::ReadableAccount;
 use solana_commitment_config::CommitmentLevel::{Finalized, Processed};
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
@@ -143,7 +145,7 @@ fn the_history_on_disk_is_bounded() {
 fn child() {
     let Ok(folder) = std::env::var(CHILD) else { return };
     let options = Options { ledger: Some(folder.into()), ..Options::default() };
-    let node = Node::start(options).unwrap();
+    let node = Node::start(Options { history: HistoryLimit::All, ..options }).unwrap();
     for number in 0_u64.. {
         let mut to = [200; 32];
         to[..8].copy_from_slice(&number.to_le_bytes());
@@ -165,25 +167,30 @@ fn what_was_finalized_survives_a_kill() {
             let (to, signature) = line.strip_prefix("finalized ")?.split_once(' ')?;
             Some((to.parse().ok()?, signature.parse().ok()?))
         }));
-        let node = Node::start(folder.options()).unwrap();
+        let options = Options { history: HistoryLimit::All, ..folder.options() };
+        let node = Node::start(options).unwrap();
         let view = node.view(Finalized);
         for (to, signature) in &known {
             assert!(view.balance(to) >= SOL, "round {round}: {to}");
             assert!(node.transaction(signature).is_some(), "round {round}: {signature}");
         }
-        let all = view.accounts();
-        for (key, account) in &all {
-            let of_owner = view.program_accounts(account_owner(account));
-            assert!(of_owner.iter().any(|(found, _)| found == key));
-        }
+        check_owners(&view);
         node.stop().unwrap();
     }
     assert!(!known.is_empty(), "nothing was finalized before the kills");
 }
 
-fn account_owner(account: &solana_account::AccountSharedData) -> &Pubkey {
-    use solana_account::ReadableAccount;
-    account.owner()
+/// Checks that the index by owner agrees with the accounts.
+fn check_owners(view: &View) {
+    let mut by_owner: BTreeMap<Pubkey, Vec<Pubkey>> = BTreeMap::new();
+    for (key, account) in view.accounts() {
+        by_owner.entry(*account.owner()).or_default().push(key);
+    }
+    for (owner, keys) in by_owner {
+        let found: Vec<Pubkey> =
+            view.program_accounts(&owner).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(found, keys, "{owner}");
+    }
 }
 
 /// Runs a node in another process and kills it after a while. Returns what it has printed.
