@@ -54,7 +54,8 @@ pub struct Options {
     pub identity: Keypair,
     /// The key of the faucet.
     pub faucet: Keypair,
-    /// The number of threads that execute the transactions of a block.
+    /// The number of threads that execute the transactions of a block. Signatures are verified before,
+    /// by those who send; more than one thread pays off for transactions that compute much.
     pub threads: usize,
     /// How many events are kept for a slow subscriber before it misses some.
     pub events_max: usize,
@@ -83,7 +84,7 @@ impl Default for Options {
             mint: None,
             identity: well_known_keypair("identity"),
             faucet: well_known_keypair("faucet"),
-            threads: 2,
+            threads: 1,
             events_max: 1024,
             log_bytes_max: None,
             fetch: None,
