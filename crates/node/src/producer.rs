@@ -264,7 +264,7 @@ impl Producer {
             match outcome {
                 Ok(processed) => {
                     replies.extend(reply.map(|reply| (reply, landed.len())));
-                    landed.push((transaction, processed));
+                    landed.push((transaction, *processed));
                 }
                 Err(error) => {
                     self.drop_transaction(Submission { transaction, reply, retries }, error)

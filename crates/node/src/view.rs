@@ -296,7 +296,7 @@ impl View {
                 let accounts = accounts.map(|it| (it.key, it.after().cloned())).collect();
                 let result = processed.result.clone();
                 let find = |key: &Pubkey| self.account(key);
-                let meta = landed::meta(transaction.message(), processed, &find);
+                let meta = landed::meta(transaction.message(), *processed, &find);
                 Simulation { result, is_processed: true, meta, accounts, ..self.dropped_ok() }
             }
             Err(error) => self.dropped(error),
