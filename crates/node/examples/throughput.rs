@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use selkie_node::{Event, Node, Options, SendOptions};
+use selkie_node::{Node, Options, SendOptions};
 use solana_account::Account;
 use solana_commitment_config::CommitmentLevel;
 use solana_instruction::{AccountMeta, Instruction};
@@ -19,7 +19,6 @@ use solana_message::{Message, VersionedMessage};
 use solana_pubkey::Pubkey;
 use solana_signer::Signer;
 use solana_transaction::versioned::VersionedTransaction;
-use tokio::sync::broadcast::error::RecvError;
 
 const BULK: u64 = 100_000;
 const SINGLE: u64 = 1000;
@@ -80,7 +79,7 @@ fn single(node: &Node, payer: &Keypair) -> Result<(), Box<dyn Error>> {
 /// land. In the last round they are simulated first.
 fn bulk(node: &Node, wallets: &[Keypair], round: u64) -> Result<(), Box<dyn Error>> {
     let blockhash = node.view(CommitmentLevel::Processed).blockhash();
-    let mut events = node.subscribe();
+    let before = finalized(node);
     let start = Instant::now();
     std::thread::scope(|scope| {
         for half in 0..2 {
@@ -97,22 +96,19 @@ fn bulk(node: &Node, wallets: &[Keypair], round: u64) -> Result<(), Box<dyn Erro
                 }
             });
         }
-        let mut landed = 0;
-        while landed < BULK {
-            match events.blocking_recv() {
-                Ok(Event::Block { commitment: CommitmentLevel::Finalized, block }) => {
-                    landed += block.transactions.len() as u64;
-                }
-                Ok(_) => {}
-                Err(RecvError::Lagged(missed)) => println!("missed {missed}"),
-                Err(RecvError::Closed) => break,
-            }
+        while finalized(node) < before + BULK {
+            std::thread::sleep(Duration::from_millis(2));
         }
     });
     let time = start.elapsed();
     let rate = BULK as f64 / time.as_secs_f64();
     println!("in bulk: {BULK} in {time:?}, {rate:.0}/s, {} MB", resident_megabytes());
     Ok(())
+}
+
+/// Returns the number of finalized transactions.
+fn finalized(node: &Node) -> u64 {
+    node.view(CommitmentLevel::Finalized).transaction_count()
 }
 
 fn options(preflight_commitment: CommitmentLevel, skip_preflight: bool) -> SendOptions {

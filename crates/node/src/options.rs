@@ -85,7 +85,7 @@ impl Default for Options {
             identity: well_known_keypair("identity"),
             faucet: well_known_keypair("faucet"),
             threads: 1,
-            events_max: 1024,
+            events_max: 8192,
             log_bytes_max: None,
             fetch: None,
         }
