@@ -3,12 +3,12 @@
 //!
 //! With `--check` nothing is written, and a file that is not up to date is an error.
 
-use std::{fmt::Write as _, fs};
+use std::{fmt::Write as _, fs, process::Command};
 
 use anyhow::{Context, Result, bail};
 use selkie_isa::{Op, Version, op::Versions, syntax::meaning};
 
-use crate::{repository, say};
+use crate::{output, repository, say};
 
 /// A generated file, and the function that returns its text.
 type Made = (&'static str, fn() -> String);
@@ -20,6 +20,12 @@ const FILES: &[Made] = &[
     ("docs/builtins.md", selkie_builtins::docs::builtins),
     ("editors/sbpf.tmLanguage.json", selkie_lsp::grammar::textmate),
 ];
+
+/// Files that a program prints, which has more dependencies than chores should have.
+const PRINTED: &[(&str, &[&str])] = &[(
+    "docs/rpc.md",
+    &["run", "--quiet", "--package", "selkie-rpc", "--example", "documentation"],
+)];
 
 /// Copied files: the copy and the original.
 const COPIES: &[(&str, &str)] = &[
@@ -40,11 +46,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     for (name, make) in FILES {
         settle(name, &make(), is_check)?;
     }
+    for (name, arguments) in PRINTED {
+        settle(name, &printed(arguments)?, is_check)?;
+    }
     for (copy, original) in COPIES {
         let text = fs::read_to_string(repository().join(original)).context(*original)?;
         settle(copy, &text, is_check)?;
     }
     Ok(())
+}
+
+/// Returns what a program of the workspace prints.
+fn printed(arguments: &[&str]) -> Result<String> {
+    let output = output(Command::new("cargo").args(arguments).current_dir(repository()))?;
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Writes a file unless it has that text already. With `--check`, fails instead of writing.

@@ -1,0 +1,161 @@
+//! Transactions in the encodings of clients.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie_node::Landed;
+use selkie_svm::check::is_reserved;
+use serde_json::{Value, json};
+use solana_message::VersionedMessage;
+use solana_pubkey::Pubkey;
+use solana_transaction::versioned::VersionedTransaction;
+
+use crate::{
+    config::TransactionEncoding,
+    encode::{
+        account::Surroundings,
+        message,
+        meta::{self, Inner},
+    },
+    error::RpcError,
+};
+
+/// The first byte of a versioned message has this bit.
+const VERSION_BIT: u8 = 0x80;
+
+/// Returns the transaction with `meta` and, if the client knows versions, `version`.
+///
+/// # Errors
+/// If the client does not know the transaction's version.
+pub(crate) fn encode_landed(
+    landed: &Landed,
+    encoding: TransactionEncoding,
+    max_version: Option<u8>,
+    rewards: bool,
+    around: &dyn Surroundings,
+) -> Result<Value, RpcError> {
+    let version = version(&landed.transaction.message, max_version)?;
+    let keys = landed.account_keys();
+    let inner = match encoding {
+        TransactionEncoding::JsonParsed => Inner::Parsed(&keys),
+        _ => Inner::Raw,
+    };
+    let mut shown = json!({
+        "meta": meta::encode(&landed.result, &landed.meta, inner, rewards, around),
+        "transaction": encode(&landed.transaction, encoding, &keys),
+    });
+    add_version(&mut shown, version);
+    Ok(shown)
+}
+
+/// Returns the transaction with its accounts and signatures alone.
+///
+/// # Errors
+/// If the client does not know the transaction's version.
+pub(crate) fn encode_accounts(
+    landed: &Landed,
+    max_version: Option<u8>,
+    rewards: bool,
+    around: &dyn Surroundings,
+) -> Result<Value, RpcError> {
+    let message = &landed.transaction.message;
+    let version = version(message, max_version)?;
+    let keys = landed.account_keys();
+    let mut shown = json!({
+        "meta": meta::simple(&landed.result, &landed.meta, rewards, around),
+        "transaction": {
+            "accountKeys": message::accounts(message, &keys, &writable(message, &keys)),
+            "signatures": signatures(&landed.transaction),
+        },
+    });
+    add_version(&mut shown, version);
+    Ok(shown)
+}
+
+fn add_version(shown: &mut Value, version: Option<Value>) {
+    if let (Some(version), Some(fields)) = (version, shown.as_object_mut()) {
+        fields.insert("version".to_owned(), version);
+    }
+}
+
+/// Returns the field `version`; `None` for clients that know legacy transactions alone.
+fn version(message: &VersionedMessage, max: Option<u8>) -> Result<Option<Value>, RpcError> {
+    let number = match message {
+        VersionedMessage::Legacy(_) => return Ok(max.map(|_| json!("legacy"))),
+        VersionedMessage::V0(_) => 0,
+        VersionedMessage::V1(_) => 1,
+    };
+    match max {
+        Some(max) if number <= max => Ok(Some(json!(number))),
+        _ => Err(RpcError::unsupported_version(number)),
+    }
+}
+
+/// Returns a transaction in an encoding. `keys` are all addresses, loaded ones included.
+fn encode(
+    transaction: &VersionedTransaction,
+    encoding: TransactionEncoding,
+    keys: &[Pubkey],
+) -> Value {
+    let message = &transaction.message;
+    match encoding {
+        TransactionEncoding::Binary => json!(bs58::encode(wire(transaction)).into_string()),
+        TransactionEncoding::Base58 => {
+            json!([bs58::encode(wire(transaction)).into_string(), "base58"])
+        }
+        TransactionEncoding::Base64 => {
+            json!([BASE64_STANDARD.encode(wire(transaction)), "base64"])
+        }
+        TransactionEncoding::Json => {
+            json!({ "message": message::raw(message), "signatures": signatures(transaction) })
+        }
+        TransactionEncoding::JsonParsed => json!({
+            "message": message::parsed(message, keys, &writable(message, keys)),
+            "signatures": signatures(transaction),
+        }),
+    }
+}
+
+fn wire(transaction: &VersionedTransaction) -> Vec<u8> {
+    wincode::serialize(transaction).unwrap_or_default()
+}
+
+fn signatures(transaction: &VersionedTransaction) -> Vec<String> {
+    transaction.signatures.iter().map(ToString::to_string).collect()
+}
+
+/// Returns which accounts instructions may write to, reserved addresses and called programs
+/// excepted.
+fn writable(message: &VersionedMessage, keys: &[Pubkey]) -> Vec<bool> {
+    let header = message.header();
+    let signers = usize::from(header.num_required_signatures);
+    let static_len = message.static_account_keys().len();
+    let writable_signers = signers.saturating_sub(usize::from(header.num_readonly_signed_accounts));
+    let writable_static =
+        static_len.saturating_sub(usize::from(header.num_readonly_unsigned_accounts));
+    let loaded_writable = match message {
+        VersionedMessage::V0(message) => {
+            message.address_table_lookups.iter().map(|it| it.writable_indexes.len()).sum()
+        }
+        _ => 0_usize,
+    };
+    let has_loader = keys.contains(&solana_sdk_ids::bpf_loader_upgradeable::ID);
+    let is_program = |index: usize| {
+        let mut programs = message.instructions().iter().map(|it| usize::from(it.program_id_index));
+        !has_loader && programs.any(|program| program == index)
+    };
+    let is_writable = |(index, key): (usize, &Pubkey)| {
+        let by_position = if index >= static_len {
+            index.saturating_sub(static_len) < loaded_writable
+        } else if index < signers {
+            index < writable_signers
+        } else {
+            index < writable_static
+        };
+        by_position && !is_program(index) && !is_reserved(key)
+    };
+    keys.iter().enumerate().map(is_writable).collect()
+}
+
+/// Returns whether bytes are those of a transaction of version 1, which may be longer.
+pub(crate) fn is_v1(wire: &[u8]) -> bool {
+    wire.first() == Some(&(VERSION_BIT | 1))
+}

@@ -1,0 +1,22 @@
+//! Addresses that only clients tell apart.
+
+use selkie_programs as programs;
+use solana_pubkey::Pubkey;
+
+/// SPL Token.
+pub(crate) const TOKEN: Pubkey = programs::TOKEN.id;
+/// Token-2022.
+pub(crate) const TOKEN_2022: Pubkey = programs::TOKEN_2022.id;
+/// Associated Token Account.
+pub(crate) const ASSOCIATED_TOKEN: Pubkey = programs::ASSOCIATED_TOKEN.id;
+/// The versions of Memo.
+pub(crate) const MEMO: [Pubkey; 3] =
+    [programs::MEMO.id, programs::MEMO_V1.id, programs::MEMO_V4.id];
+/// The first key of accounts of the config program that describe validators.
+pub(crate) const VALIDATOR_INFO: Pubkey =
+    Pubkey::from_str_const("Va1idator1nfo111111111111111111111111111111");
+
+/// Returns whether a program keeps token accounts.
+pub(crate) fn is_token_program(id: &Pubkey) -> bool {
+    [TOKEN, TOKEN_2022].contains(id)
+}

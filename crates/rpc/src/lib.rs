@@ -1,0 +1,48 @@
+//! Solana's JSON-RPC for a local node, over HTTP and WebSocket.
+//!
+//! The server holds no state but connections: all that clients see is in [`selkie_node::Node`].
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`Server`] | a running server |
+//! | [`Options`], [`Limits`] | where it listens, and what clients may ask for |
+//! | [`METHODS`], [`SUBSCRIPTIONS`] | one row per method and subscription, from which `docs/rpc.md` is made |
+//! | [`ERRORS`] | numbers and texts of errors |
+//! | [`documentation`] | the text of `docs/rpc.md` |
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | `parsed` | the encoding `jsonParsed`: names of accounts and instructions |
+//! | `token_amount` | token amounts as clients see them |
+//! | `encode` | accounts, transactions and blocks as JSON |
+//! | `params`, `config` | parameters, and the objects among them |
+//! | `methods` | the table of methods, and a function for each |
+//! | `server` | connections, dispatch, subscriptions, metrics |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
+mod config;
+mod document;
+mod encode;
+mod error;
+mod ids;
+mod methods;
+mod options;
+mod params;
+mod parsed;
+mod reader;
+mod server;
+mod stats;
+mod token_amount;
+
+pub use crate::{
+    document::documentation,
+    error::{ERRORS, ErrorRow, RpcError},
+    methods::{
+        API_VERSION, Addresses, METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED,
+        UnsupportedRow, Weight,
+    },
+    options::{Limits, Options},
+    server::{BindError, Server},
+};

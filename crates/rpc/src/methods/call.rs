@@ -1,0 +1,99 @@
+//! What handlers work on, and what their answers share.
+
+use core::net::SocketAddr;
+
+use selkie_node::{Node, View};
+use serde_json::{Value, json};
+use solana_account::AccountSharedData;
+use solana_commitment_config::CommitmentLevel;
+use solana_pubkey::Pubkey;
+
+use crate::{
+    config::ContextConfig, encode::account::Surroundings, error::RpcError, options::Limits,
+    params::Params,
+};
+
+/// The version of agave whose interface this is.
+pub const API_VERSION: &str = "4.2.2";
+
+/// What a handler works on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    /// The node.
+    pub(crate) node: &'a Node,
+    /// Where the server listens.
+    pub(crate) addresses: &'a Addresses,
+    /// Whether the node fetches accounts of another cluster.
+    pub(crate) fetches: bool,
+    /// Limits on what one request may ask for.
+    pub(crate) limits: &'a Limits,
+}
+
+/// Where the server listens.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    /// HTTP, and WebSocket on the same port.
+    pub rpc: SocketAddr,
+    /// WebSocket.
+    pub websocket: SocketAddr,
+}
+
+/// What answers a method.
+pub(crate) type Handler = fn(&Call<'_>, &mut Params) -> Result<Value, RpcError>;
+
+impl Call<'_> {
+    /// Fetches accounts that are missing here from the cluster that the node is a fork of.
+    ///
+    /// # Errors
+    /// If that cluster cannot be asked.
+    pub(crate) fn fetch(&self, keys: &[Pubkey]) -> Result<(), RpcError> {
+        match self.fetches {
+            true => self.node.fetch(keys).map_err(RpcError::internal),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the state at a commitment.
+    ///
+    /// # Errors
+    /// If the node's slot is below the one that the client requires.
+    pub(crate) fn view(&self, config: ContextConfig) -> Result<View, RpcError> {
+        let view = self.node.view(config.commitment.level());
+        check_slot(&view, config.min_context_slot)?;
+        Ok(view)
+    }
+}
+
+/// Checks that a view has reached the slot that the client requires.
+pub(crate) fn check_slot(view: &View, least: Option<u64>) -> Result<(), RpcError> {
+    match least {
+        Some(least) if view.slot() < least => {
+            Err(RpcError::min_context_slot_not_reached(view.slot()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns a value with the slot that it is of.
+pub(crate) fn with_context(slot: u64, value: Value) -> Value {
+    json!({ "context": { "apiVersion": API_VERSION, "slot": slot }, "value": value })
+}
+
+/// Returns the rank of a commitment: what is finalized is confirmed too.
+pub(crate) const fn rank(level: CommitmentLevel) -> u8 {
+    match level {
+        CommitmentLevel::Processed => 0,
+        CommitmentLevel::Confirmed => 1,
+        CommitmentLevel::Finalized => 2,
+    }
+}
+
+impl Surroundings for View {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        Self::account(self, key)
+    }
+
+    fn now(&self) -> i64 {
+        self.clock().unix_timestamp
+    }
+}

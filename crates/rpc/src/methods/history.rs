@@ -1,0 +1,198 @@
+//! Methods about past transactions and blocks.
+
+use std::sync::Arc;
+
+use selkie_node::{AddressQuery, Block, Landed, NoBlock};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use solana_commitment_config::CommitmentLevel;
+use solana_signature::Signature;
+
+use crate::{
+    config::{
+        BlockConfig, ContextConfig, SignaturesConfig, TransactionConfig, TransactionEncoding,
+    },
+    encode::{self, block, transaction},
+    error::RpcError,
+    methods::call::{Call, check_slot, rank, with_context},
+    params::{Params, parse_signature},
+};
+
+/// The most signatures that `getSignatureStatuses` takes.
+const STATUSES_MAX: usize = 256;
+/// The most signatures that `getSignaturesForAddress` returns.
+const SIGNATURES_MAX: usize = 1000;
+/// The most slots that `getBlocks` looks at.
+const BLOCKS_MAX: u64 = 500_000;
+
+pub(super) fn get_signature_statuses(
+    call: &Call<'_>,
+    params: &mut Params,
+) -> Result<Value, RpcError> {
+    let texts: Vec<String> = params.required(0)?;
+    if texts.len() > STATUSES_MAX {
+        let text = format!("Too many inputs provided; max {STATUSES_MAX}");
+        return Err(RpcError::invalid_params(text));
+    }
+    let signatures: Vec<Signature> =
+        texts.iter().map(|text| parse_signature(text)).collect::<Result<_, _>>()?;
+    let statuses = call.node.statuses(&signatures);
+    let show = |status: &Option<selkie_node::Status>| match status {
+        Some(status) => json!({
+            "confirmationStatus": confirmation(status.commitment),
+            "confirmations": status.confirmations,
+            "err": encode::error(&status.result),
+            "slot": status.slot,
+            "status": encode::status(&status.result),
+        }),
+        None => Value::Null,
+    };
+    let slot = call.node.slot(CommitmentLevel::Processed);
+    Ok(with_context(slot, statuses.iter().map(show).collect()))
+}
+
+/// Returns the name of a commitment.
+pub(crate) fn confirmation(level: CommitmentLevel) -> &'static str {
+    match level {
+        CommitmentLevel::Processed => "processed",
+        CommitmentLevel::Confirmed => "confirmed",
+        CommitmentLevel::Finalized => "finalized",
+    }
+}
+
+/// Reads a configuration, or an encoding alone, which older clients send.
+pub(crate) fn config_or_encoding<T: DeserializeOwned + Default>(
+    params: &mut Params,
+    index: usize,
+) -> Result<T, RpcError> {
+    if let Some(encoding) = params.peek(index).as_str() {
+        let config = json!({ "encoding": encoding });
+        return serde_json::from_value(config)
+            .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}.")));
+    }
+    params.or_default(index)
+}
+
+pub(super) fn get_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let signature = params.signature(0)?;
+    let config: TransactionConfig = config_or_encoding(params, 1)?;
+    let level = config.commitment.at_least_confirmed()?;
+    let Some(landed) = call.node.transaction(&signature) else { return Ok(Value::Null) };
+    if rank(call.node.commitment_of(landed.slot)) < rank(level) {
+        return Ok(Value::Null);
+    }
+    let encoding = config.encoding.unwrap_or(TransactionEncoding::Json);
+    let max = config.max_supported_transaction_version;
+    let view = call.node.view(level);
+    let mut shown = transaction::encode_landed(&landed, encoding, max, true, &view)?;
+    shown["blockTime"] = json!(landed.block_time);
+    shown["slot"] = json!(landed.slot);
+    shown["transactionIndex"] = json!(landed.index);
+    Ok(shown)
+}
+
+pub(super) fn get_signatures_for_address(
+    call: &Call<'_>,
+    params: &mut Params,
+) -> Result<Value, RpcError> {
+    let address = params.key(0)?;
+    let config: SignaturesConfig = params.or_default(1)?;
+    let parse = |text: Option<String>| text.map(|text| parse_signature(&text)).transpose();
+    let limit = config.limit.unwrap_or(SIGNATURES_MAX);
+    if limit == 0 || limit > SIGNATURES_MAX {
+        return Err(RpcError::invalid_params(format!("Invalid limit; max {SIGNATURES_MAX}")));
+    }
+    let query = AddressQuery {
+        before: parse(config.before)?,
+        until: parse(config.until)?,
+        limit,
+        commitment: config.commitment.at_least_confirmed()?,
+    };
+    if config.min_context_slot.is_some() {
+        check_slot(&call.node.view(query.commitment), config.min_context_slot)?;
+    }
+    let landed = call
+        .node
+        .signatures_for_address(&address, &query)
+        .map_err(|unknown| RpcError::filter_transaction_not_found(&unknown.0.to_string()))?;
+    let show = |landed: &Arc<Landed>| {
+        json!({
+            "blockTime": landed.block_time,
+            "confirmationStatus": confirmation(call.node.commitment_of(landed.slot)),
+            "err": encode::error(&landed.result),
+            "memo": landed.memo(),
+            "signature": landed.signature.to_string(),
+            "slot": landed.slot,
+            "transactionIndex": landed.index,
+        })
+    };
+    Ok(landed.iter().map(show).collect())
+}
+
+/// Returns the block of a slot that has reached a commitment.
+fn find_block(call: &Call<'_>, slot: u64, level: CommitmentLevel) -> Result<Arc<Block>, RpcError> {
+    if slot > call.node.slot(level) {
+        return Err(RpcError::block_not_available(slot));
+    }
+    call.node.block(slot).map_err(|missing| match missing {
+        NoBlock::NotYet => RpcError::block_not_available(slot),
+        NoBlock::CleanedUp { first } => RpcError::block_cleaned_up(slot, first),
+        _ => RpcError::slot_skipped(slot),
+    })
+}
+
+pub(super) fn get_block(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let slot: u64 = params.required(0)?;
+    let config: BlockConfig = config_or_encoding(params, 1)?;
+    let level = config.commitment.at_least_confirmed()?;
+    let found = find_block(call, slot, level)?;
+    block_value(call.node, &found, &config)
+}
+
+/// Returns a block with as much of its transactions as is asked for.
+pub(crate) fn block_value(
+    node: &selkie_node::Node,
+    found: &Block,
+    config: &BlockConfig,
+) -> Result<Value, RpcError> {
+    block::encode(found, config, &node.view(config.commitment.level()))
+}
+
+pub(super) fn get_block_time(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let slot: u64 = params.required(0)?;
+    let found = find_block(call, slot, CommitmentLevel::Confirmed)?;
+    Ok(json!(found.block_time))
+}
+
+pub(super) fn get_blocks(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let first: u64 = params.required(0)?;
+    // The configuration may come second, in place of the last slot.
+    let at = if params.peek(1).is_object() { 1 } else { 2 };
+    let last: Option<u64> = if at == 1 { None } else { params.optional(1)? };
+    let config: ContextConfig = params.or_default(at)?;
+    let level = config.commitment.at_least_confirmed()?;
+    let newest = call.node.slot(level);
+    let last = last.unwrap_or_else(|| first.saturating_add(BLOCKS_MAX)).min(newest);
+    if last.saturating_sub(first) > BLOCKS_MAX {
+        let text = format!("Slot range too large; max {BLOCKS_MAX}");
+        return Err(RpcError::invalid_params(text));
+    }
+    if last < first {
+        return Ok(json!([]));
+    }
+    Ok(json!(call.node.blocks(first, Some(last), usize::MAX, level)))
+}
+
+pub(super) fn get_blocks_with_limit(
+    call: &Call<'_>,
+    params: &mut Params,
+) -> Result<Value, RpcError> {
+    let (first, limit): (u64, u64) = (params.required(0)?, params.required(1)?);
+    let config: ContextConfig = params.or_default(2)?;
+    let level = config.commitment.at_least_confirmed()?;
+    if limit > BLOCKS_MAX {
+        return Err(RpcError::invalid_params(format!("Limit too large; max {BLOCKS_MAX}")));
+    }
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    Ok(json!(call.node.blocks(first, None, limit, level)))
+}

@@ -1,0 +1,20 @@
+//! The methods: one row each, and how a request finds its row.
+
+mod accounts;
+mod call;
+mod cheats;
+mod cluster;
+mod history;
+mod sending;
+mod table;
+mod tokens;
+mod traces;
+mod wire;
+
+pub use call::{API_VERSION, Addresses};
+pub(crate) use call::{Call, rank};
+pub(crate) use history::{block_value, confirmation};
+pub(crate) use table::{Access, find};
+pub use table::{
+    METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED, UnsupportedRow, Weight,
+};

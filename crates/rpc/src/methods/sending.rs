@@ -1,0 +1,215 @@
+//! Methods that send and simulate transactions, and what clients ask before that.
+
+use selkie_node::{SendError, SendOptions, SimulateOptions, Simulation, View};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use solana_message::VersionedMessage;
+use solana_pubkey::Pubkey;
+
+use crate::{
+    config::{
+        AccountEncoding, Commitment, ContextConfig, SendConfig, SimulateAccounts, SimulateConfig,
+    },
+    encode::{
+        self,
+        account::{self, Form},
+        meta::{self, Inner},
+    },
+    error::RpcError,
+    methods::{
+        call::{Call, check_slot, with_context},
+        wire,
+    },
+    params::{Params, parse_hash, parse_key},
+};
+
+/// The most addresses that `getRecentPrioritizationFees` takes.
+const FEE_ADDRESSES_MAX: usize = 128;
+
+pub(super) fn get_latest_blockhash(
+    call: &Call<'_>,
+    params: &mut Params,
+) -> Result<Value, RpcError> {
+    let view = call.view(params.or_default::<ContextConfig>(0)?)?;
+    let value = json!({
+        "blockhash": view.blockhash().to_string(),
+        "lastValidBlockHeight": view.last_valid_block_height(),
+    });
+    Ok(with_context(view.slot(), value))
+}
+
+pub(super) fn is_blockhash_valid(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let blockhash = parse_hash(&params.required::<String>(0)?)?;
+    let view = call.view(params.or_default::<ContextConfig>(1)?)?;
+    Ok(with_context(view.slot(), json!(view.is_blockhash_valid(&blockhash))))
+}
+
+pub(super) fn get_fee_for_message(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let message: VersionedMessage = wire::message(&params.required::<String>(0)?)?;
+    let view = call.view(params.or_default::<ContextConfig>(1)?)?;
+    Ok(with_context(view.slot(), json!(view.fee_for_message(&message))))
+}
+
+pub(super) fn get_recent_prioritization_fees(
+    call: &Call<'_>,
+    params: &mut Params,
+) -> Result<Value, RpcError> {
+    let addresses: Vec<String> = params.or_default(0)?;
+    if addresses.len() > FEE_ADDRESSES_MAX {
+        let text = format!("Too many inputs provided; max {FEE_ADDRESSES_MAX}");
+        return Err(RpcError::invalid_params(text));
+    }
+    let keys: Vec<Pubkey> =
+        addresses.iter().map(|text| parse_key(text)).collect::<Result<_, _>>()?;
+    let show = |(slot, fee): &(u64, u64)| json!({ "prioritizationFee": fee, "slot": slot });
+    Ok(call.node.prioritization_fees(&keys).iter().map(show).collect())
+}
+
+pub(super) fn send_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let text: String = params.required(0)?;
+    let config: SendConfig = params.or_default(1)?;
+    let transaction = wire::transaction(&text, config.encoding)?;
+    let options = SendOptions {
+        skip_preflight: config.skip_preflight.unwrap_or_default(),
+        preflight_commitment: config.preflight_commitment.level(),
+        max_retries: config.max_retries,
+    };
+    if config.min_context_slot.is_some() {
+        check_slot(&call.node.view(options.preflight_commitment), config.min_context_slot)?;
+    }
+    match call.node.send(transaction, &options) {
+        Ok(signature) => Ok(json!(signature.to_string())),
+        Err(error) => Err(refusal(call, error)),
+    }
+}
+
+/// Returns the error for a transaction that was not accepted.
+fn refusal(call: &Call<'_>, error: SendError) -> RpcError {
+    match error {
+        SendError::Sanitize(error) => {
+            RpcError::invalid_params(format!("invalid transaction: {error}"))
+        }
+        SendError::Preflight(simulation) => {
+            let view = call.node.view(solana_commitment_config::CommitmentLevel::Processed);
+            let value = simulation_value(&simulation, &view, Value::Null, Value::Null);
+            match &simulation.result {
+                Err(error) => RpcError::preflight_failure(error, value),
+                Ok(()) => RpcError::internal("the simulation succeeded"),
+            }
+        }
+        SendError::NoFaucet => RpcError::invalid_request(),
+        other => RpcError::internal(other),
+    }
+}
+
+pub(super) fn simulate_transaction(
+    call: &Call<'_>,
+    params: &mut Params,
+) -> Result<Value, RpcError> {
+    let text: String = params.required(0)?;
+    let config: SimulateConfig = params.or_default(1)?;
+    let verify = config.sig_verify.unwrap_or_default();
+    let replace = config.replace_recent_blockhash.unwrap_or_default();
+    let transaction = wire::transaction(&text, config.encoding)?;
+    if verify && replace {
+        let text = "sigVerify may not be used with replaceRecentBlockhash";
+        return Err(RpcError::invalid_params(text));
+    }
+    let context =
+        ContextConfig { commitment: config.commitment, min_context_slot: config.min_context_slot };
+    if call.fetches {
+        call.node.fetch_for_message(&transaction.message).map_err(RpcError::internal)?;
+    }
+    let view = call.view(context)?;
+    let options = SimulateOptions { verify_signatures: verify, replace_blockhash: replace };
+    let simulation = view.simulate(&transaction, &options);
+    let accounts = match &config.accounts {
+        Some(wanted) => simulated_accounts(wanted, &simulation, &view)?,
+        None => Value::Null,
+    };
+    let inner = match config.inner_instructions {
+        Some(true) if simulation.is_processed => {
+            let keys: Vec<Pubkey> = simulation.accounts.iter().map(|(key, _)| *key).collect();
+            meta::inner_instructions(&simulation.meta.inner_instructions, Inner::Parsed(&keys))
+        }
+        _ => Value::Null,
+    };
+    Ok(with_context(simulation.slot, simulation_value(&simulation, &view, accounts, inner)))
+}
+
+/// Returns the accounts that the client wants to see after the simulation.
+fn simulated_accounts(
+    wanted: &SimulateAccounts,
+    simulation: &Simulation,
+    view: &View,
+) -> Result<Value, RpcError> {
+    let encoding = wanted.encoding.unwrap_or(AccountEncoding::Base64);
+    if matches!(encoding, AccountEncoding::Binary | AccountEncoding::Base58) {
+        return Err(RpcError::invalid_params("base58 encoding not supported"));
+    }
+    let max = simulation.accounts.len();
+    if wanted.addresses.len() > max {
+        return Err(RpcError::invalid_params(format!("Too many accounts provided; max {max}")));
+    }
+    let form = Form { encoding, slice: None };
+    let show = |text: &String| -> Result<Value, RpcError> {
+        let key = parse_key(text)?;
+        if simulation.result.is_err() {
+            return Ok(Value::Null);
+        }
+        let after = simulation.accounts.iter().find(|(other, _)| *other == key);
+        let account = match after {
+            Some((_, account)) => account.clone(),
+            None => view.account(&key),
+        };
+        account.map_or(Ok(Value::Null), |account| account::encode(&key, &account, form, view))
+    };
+    wanted.addresses.iter().map(show).collect()
+}
+
+/// Returns what `simulateTransaction` answers, which is also the data of a failed preflight.
+fn simulation_value(simulation: &Simulation, view: &View, accounts: Value, inner: Value) -> Value {
+    let meta = &simulation.meta;
+    let executed = |value: Value| if simulation.is_processed { value } else { Value::Null };
+    let replacement = simulation.replacement_blockhash.map(
+        |(hash, height)| json!({ "blockhash": hash.to_string(), "lastValidBlockHeight": height }),
+    );
+    json!({
+        "accounts": accounts,
+        "err": encode::error(&simulation.result),
+        "fee": executed(json!(meta.fee)),
+        "innerInstructions": inner,
+        "loadedAccountsDataSize": meta.loaded_bytes,
+        "loadedAddresses": meta::loaded_addresses(&meta.loaded_addresses),
+        "logs": meta.logs,
+        "postBalances": executed(json!(meta.post_balances)),
+        "postTokenBalances": executed(meta::token_balances(&meta.post_token_balances, view)),
+        "preBalances": executed(json!(meta.pre_balances)),
+        "preTokenBalances": executed(meta::token_balances(&meta.pre_token_balances, view)),
+        "replacementBlockhash": replacement,
+        "returnData": meta.return_data.as_ref().map(meta::return_data),
+        "unitsConsumed": meta.compute_units,
+    })
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct AirdropConfig {
+    recent_blockhash: Option<String>,
+    #[allow(
+        dead_code,
+        reason = "agave reads it to choose a blockhash, all of which are valid here"
+    )]
+    commitment: Commitment,
+}
+
+pub(super) fn request_airdrop(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let key = params.key(0)?;
+    let lamports: u64 = params.required(1)?;
+    let config: AirdropConfig = params.or_default(2)?;
+    let blockhash = config.recent_blockhash.map(|text| parse_hash(&text)).transpose()?;
+    match call.node.airdrop(&key, lamports, blockhash) {
+        Ok(signature) => Ok(json!(signature.to_string())),
+        Err(error) => Err(refusal(call, error)),
+    }
+}

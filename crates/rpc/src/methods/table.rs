@@ -1,0 +1,257 @@
+//! The table of methods and subscriptions, from which the server dispatches and `docs/rpc.md` is
+//! made.
+
+use crate::methods::{accounts, call::Handler, cheats, cluster, history, sending, tokens, traces};
+
+/// Who may call a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    /// Every client.
+    Anyone,
+    /// Clients on the same machine, unless the server's options allow more.
+    Loopback,
+}
+
+/// How long a method may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weight {
+    /// Microseconds: answered where the request is read.
+    Quick,
+    /// Longer: answered on a thread of its own.
+    Slow,
+}
+
+/// A method.
+#[derive(Clone, Copy, Debug)]
+pub struct Method {
+    /// Its name.
+    pub name: &'static str,
+    /// Another name, that of surfpool's method that does the same.
+    pub alias: &'static str,
+    /// Its parameters, separated by commas, optional ones in brackets.
+    pub params: &'static str,
+    /// What it answers.
+    pub result: &'static str,
+    /// How long it may take.
+    pub weight: Weight,
+    pub(crate) access: Access,
+    pub(crate) handler: Handler,
+}
+
+impl Method {
+    /// Returns how many parameters are required, and how many there are.
+    #[must_use]
+    pub fn arity(&self) -> (usize, usize) {
+        let params = || self.params.split(", ").filter(|param| !param.is_empty());
+        (params().filter(|param| !param.starts_with('[')).count(), params().count())
+    }
+
+    /// Returns whether it changes the node in ways that no cluster allows.
+    #[must_use]
+    pub fn is_cheat(&self) -> bool {
+        self.access == Access::Loopback
+    }
+}
+
+const fn quick(
+    name: &'static str,
+    params: &'static str,
+    result: &'static str,
+    handler: Handler,
+) -> Method {
+    let (weight, access) = (Weight::Quick, Access::Anyone);
+    Method { name, alias: "", params, result, weight, access, handler }
+}
+
+const fn slow(
+    name: &'static str,
+    params: &'static str,
+    result: &'static str,
+    handler: Handler,
+) -> Method {
+    Method { weight: Weight::Slow, ..quick(name, params, result, handler) }
+}
+
+const fn cheat(
+    name: &'static str,
+    alias: &'static str,
+    params: &'static str,
+    result: &'static str,
+    handler: Handler,
+) -> Method {
+    Method { alias, access: Access::Loopback, ..slow(name, params, result, handler) }
+}
+
+/// Every method.
+#[rustfmt::skip]
+pub const METHODS: &[Method] = &[
+    quick("getAccountInfo", "pubkey, [config]", "the account with its slot, or null", accounts::get_account_info),
+    quick("getBalance", "pubkey, [config]", "lamports with their slot", accounts::get_balance),
+    slow("getBlock", "slot, [config]", "the block: blockhash, height, time, transactions, rewards", history::get_block),
+    quick("getBlockCommitment", "slot", "`{commitment, totalStake}`; there is no stake", cluster::get_block_commitment),
+    quick("getBlockHeight", "[config]", "the block height", cluster::get_block_height),
+    slow("getBlockProduction", "[config]", "leader slots and blocks of the node", cluster::get_block_production),
+    quick("getBlockTime", "slot", "the Unix time of the block", history::get_block_time),
+    slow("getBlocks", "slot, [lastSlot], [config]", "slots with blocks, at most 500,000", history::get_blocks),
+    slow("getBlocksWithLimit", "slot, limit, [config]", "as many slots with blocks", history::get_blocks_with_limit),
+    quick("getClusterNodes", "", "this node", cluster::get_cluster_nodes),
+    quick("getEpochInfo", "[config]", "position in the epoch, block height, transaction count", cluster::get_epoch_info),
+    quick("getEpochSchedule", "", "slots per epoch", cluster::get_epoch_schedule),
+    quick("getFeeForMessage", "message, [config]", "lamports, or null if the blockhash is not valid", sending::get_fee_for_message),
+    quick("getFirstAvailableBlock", "", "the first slot of the history", cluster::get_first_available_block),
+    quick("getGenesisHash", "", "the hash by which clusters are told apart", cluster::get_genesis_hash),
+    quick("getHealth", "", "`ok`", cluster::get_health),
+    quick("getHighestSnapshotSlot", "", "error -32008: there are no snapshots to download", cluster::get_highest_snapshot_slot),
+    quick("getIdentity", "", "the node's address", cluster::get_identity),
+    quick("getInflationGovernor", "[config]", "no inflation", cluster::get_inflation_governor),
+    quick("getInflationRate", "", "no inflation", cluster::get_inflation_rate),
+    quick("getInflationReward", "pubkeys, [config]", "null for each address", cluster::get_inflation_reward),
+    slow("getLargestAccounts", "[config]", "the 20 richest accounts", accounts::get_largest_accounts),
+    quick("getLatestBlockhash", "[config]", "blockhash and last valid block height", sending::get_latest_blockhash),
+    slow("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's", cluster::get_leader_schedule),
+    quick("getMaxRetransmitSlot", "", "the newest slot", cluster::get_max_slot),
+    quick("getMaxShredInsertSlot", "", "the newest slot", cluster::get_max_slot),
+    quick("getMinimumBalanceForRentExemption", "length, [config]", "lamports", accounts::get_minimum_balance),
+    slow("getMultipleAccounts", "pubkeys, [config]", "an account or null for each of at most 100 addresses", accounts::get_multiple_accounts),
+    slow("getProgramAccounts", "program, [config]", "the program's accounts that meet at most 4 filters", accounts::get_program_accounts),
+    quick("getRecentPerformanceSamples", "[limit]", "transactions and slots per minute", cluster::get_recent_performance_samples),
+    quick("getRecentPrioritizationFees", "[pubkeys]", "the lowest prices of recent blocks", sending::get_recent_prioritization_fees),
+    quick("getSignatureStatuses", "signatures, [config]", "slot, error and confirmation of at most 256 transactions", history::get_signature_statuses),
+    slow("getSignaturesForAddress", "pubkey, [config]", "the newest transactions of an address, at most 1,000", history::get_signatures_for_address),
+    quick("getSlot", "[config]", "the slot", cluster::get_slot),
+    quick("getSlotLeader", "[config]", "the node's address", cluster::get_slot_leader),
+    quick("getSlotLeaders", "slot, limit", "the node's address as often as asked for, at most 5,000 times", cluster::get_slot_leaders),
+    quick("getStakeMinimumDelegation", "[config]", "lamports with their slot", cluster::get_stake_minimum_delegation),
+    slow("getSupply", "[config]", "the lamports of all accounts", accounts::get_supply),
+    quick("getTokenAccountBalance", "pubkey, [config]", "the token amount", tokens::get_token_account_balance),
+    slow("getTokenAccountsByDelegate", "delegate, selection, [config]", "token accounts, by mint or program", tokens::get_token_accounts_by_delegate),
+    slow("getTokenAccountsByOwner", "owner, selection, [config]", "token accounts, by mint or program", tokens::get_token_accounts_by_owner),
+    slow("getTokenLargestAccounts", "mint, [config]", "the 20 largest accounts of a mint", tokens::get_token_largest_accounts),
+    quick("getTokenSupply", "mint, [config]", "the token amount", tokens::get_token_supply),
+    quick("getTransaction", "signature, [config]", "the transaction with its slot and results, or null", history::get_transaction),
+    quick("getTransactionCount", "[config]", "the number of transactions since genesis", cluster::get_transaction_count),
+    quick("getVersion", "", "the version of agave that is served, and the feature set", cluster::get_version),
+    quick("getVoteAccounts", "[config]", "none", cluster::get_vote_accounts),
+    quick("isBlockhashValid", "blockhash, [config]", "whether transactions with it are accepted", sending::is_blockhash_valid),
+    quick("minimumLedgerSlot", "", "the first slot of the history", cluster::get_first_available_block),
+    quick("requestAirdrop", "pubkey, lamports, [config]", "the signature of a transfer from the faucet", sending::request_airdrop),
+    quick("sendTransaction", "transaction, [config]", "the signature; failures are explained by error -32002", sending::send_transaction),
+    quick("simulateTransaction", "transaction, [config]", "error, logs, accounts, units consumed, return data", sending::simulate_transaction),
+
+    cheat("selkie_setAccount", "surfnet_setAccount", "pubkey, account", "null; the fields `lamports`, `data` (hex, or text and encoding), `owner`, `executable` that are absent stay", cheats::set_account),
+    cheat("selkie_setBalance", "", "pubkey, lamports", "the slot", cheats::set_balance),
+    cheat("selkie_setTokenAccount", "surfnet_setTokenAccount", "owner, mint, account, [program]", "the address of the owner's associated token account", cheats::set_token_account),
+    cheat("selkie_setProgram", "", "program, elf, [authority]", "the slot; the ELF file is base64, and is checked", cheats::set_program),
+    cheat("selkie_timeTravel", "surfnet_timeTravel", "[target]", "the epoch info after going to `{slot}`, `{epoch}` or `{timestamp}` (or `absoluteSlot`, …), forward only", cheats::time_travel),
+    cheat("selkie_pauseClock", "surfnet_pauseClock", "", "the epoch info", cheats::pause_clock),
+    cheat("selkie_resumeClock", "surfnet_resumeClock", "", "the epoch info", cheats::resume_clock),
+    cheat("selkie_setBlockMode", "", "mode", "null; `onDemand`, `interval` or `manual`", cheats::set_block_mode),
+    cheat("selkie_mine", "", "[blocks]", "the slot; in manual mode the first block takes what is queued", cheats::mine),
+    cheat("selkie_snapshot", "", "", "the number of the snapshot", cheats::snapshot),
+    cheat("selkie_revert", "", "snapshot", "the slot; the snapshot and later ones are used up", cheats::revert),
+    cheat("selkie_dropSnapshot", "", "snapshot", "null", cheats::drop_snapshot),
+    cheat("selkie_impersonate", "", "pubkey, on", "null; signatures of the address are not checked", cheats::impersonate),
+    cheat("selkie_impersonateAll", "", "on", "null; no signature is checked", cheats::impersonate_all),
+    cheat("selkie_setFeature", "", "feature, slot", "null; active from the first block at or after the slot", cheats::set_feature),
+    cheat("selkie_reset", "surfnet_resetNetwork", "", "the slot, back at genesis", cheats::reset),
+    cheat("selkie_dumpState", "", "", "the whole state with its history, as text", cheats::dump_state),
+    cheat("selkie_loadState", "", "state", "the slot", cheats::load_state),
+    cheat("selkie_traceTransaction", "", "signature", "call tree with compute units per call, and changes of accounts; null if unknown", traces::trace_transaction),
+    cheat("selkie_profileTransaction", "", "transaction, [config]", "the same of a simulation; the transaction is base64", traces::profile_transaction),
+    cheat("selkie_recentTransactions", "surfnet_getLocalSignatures", "[limit]", "signature, error and logs of the newest transactions", cheats::recent_transactions),
+    cheat("selkie_nodeInfo", "surfnet_getSurfnetInfo", "", "what the node was started with", cheats::node_info),
+];
+
+/// A subscription. Its methods are its name with `Subscribe` and `Unsubscribe`, its notifications
+/// have the method `nameNotification`.
+#[derive(Clone, Copy, Debug)]
+pub struct SubscriptionRow {
+    /// Its name.
+    pub name: &'static str,
+    /// Its parameters, separated by commas, optional ones in brackets.
+    pub params: &'static str,
+    /// What its notifications hold.
+    pub result: &'static str,
+}
+
+const fn subscription(
+    name: &'static str,
+    params: &'static str,
+    result: &'static str,
+) -> SubscriptionRow {
+    SubscriptionRow { name, params, result }
+}
+
+/// Every subscription.
+#[rustfmt::skip]
+pub const SUBSCRIPTIONS: &[SubscriptionRow] = &[
+    subscription("account", "pubkey, [config]", "the account after a change"),
+    subscription("block", "filter, [config]", "the block, or those of its transactions that mention an address"),
+    subscription("logs", "filter, [config]", "signature, error and logs of a transaction"),
+    subscription("program", "program, [config]", "an account of the program after a change"),
+    subscription("root", "", "the finalized slot"),
+    subscription("signature", "signature, [config]", "the error of the transaction, once; then the subscription ends"),
+    subscription("slot", "", "slot, parent and root"),
+    subscription("slotsUpdates", "", "the stages of a slot, with times in milliseconds"),
+];
+
+/// A method that is not served.
+#[derive(Clone, Copy, Debug)]
+pub struct UnsupportedRow {
+    /// Its name.
+    pub name: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// Methods of other servers that answer with error -32601.
+pub const UNSUPPORTED: &[UnsupportedRow] = &[
+    UnsupportedRow { name: "voteSubscribe", reason: "there are no votes" },
+    UnsupportedRow { name: "getAgGenesisCert", reason: "there is no Alpenglow" },
+    UnsupportedRow {
+        name: "getTransactionsForAddress",
+        reason: "not yet; use getSignaturesForAddress",
+    },
+    UnsupportedRow {
+        name: "sendBundle, simulateBundle, getBundleStatuses",
+        reason: "Jito's, not yet",
+    },
+    UnsupportedRow {
+        name: "getConfirmedBlock, getRecentBlockhash, getFees, …",
+        reason: "removed from agave 2.0",
+    },
+    UnsupportedRow {
+        name: "surfnet_profileTransaction, surfnet_getTransactionProfile",
+        reason: "not yet",
+    },
+    UnsupportedRow {
+        name: "surfnet_registerIdl, surfnet_getActiveIdl, surfnet_registerScenario",
+        reason: "surfpool's own tools",
+    },
+];
+
+/// Returns the method of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Method> {
+    METHODS.iter().find(|method| method.name == name || (method.alias == name && !name.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_counted() {
+        assert_eq!(find("getBlocks").unwrap().arity(), (1, 3));
+        assert_eq!(find("getHealth").unwrap().arity(), (0, 0));
+        assert_eq!(find("surfnet_timeTravel").unwrap().name, "selkie_timeTravel");
+        assert!(find("").is_none());
+    }
+
+    #[test]
+    fn names_are_unique_and_cheats_are_told_by_theirs() {
+        for (index, method) in METHODS.iter().enumerate() {
+            assert!(METHODS[index + 1..].iter().all(|other| other.name != method.name));
+            assert_eq!(method.is_cheat(), method.name.starts_with("selkie_"), "{}", method.name);
+        }
+    }
+}

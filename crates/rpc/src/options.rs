@@ -1,0 +1,80 @@
+//! What the server is started with, and its limits.
+
+use core::{net::IpAddr, time::Duration};
+
+/// Options of the server.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address to listen on.
+    pub bind: IpAddr,
+    /// The port for HTTP and WebSocket; 0 picks a free one.
+    pub rpc_port: u16,
+    /// The port for WebSocket; `None` is the next one after `rpc_port`, where clients look for it.
+    pub websocket_port: Option<u16>,
+    /// Whether clients of other machines may call cheatcodes, and pages of any origin.
+    pub open_cheatcodes: bool,
+    /// Whether the node fetches accounts of another cluster. Methods that read accounts then take
+    /// as long as that cluster.
+    pub fetches: bool,
+    /// The limits.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            bind: IpAddr::from([127, 0, 0, 1]),
+            rpc_port: 8899,
+            websocket_port: None,
+            open_cheatcodes: false,
+            fetches: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Limits on what clients may ask for.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The size of an HTTP request's body, in bytes; larger ones get status 413.
+    pub body_bytes_max: usize,
+    /// The size of a cheatcode's body from this machine, in bytes.
+    pub cheat_body_bytes_max: usize,
+    /// The size of a WebSocket message from a client, in bytes; larger ones end the connection.
+    pub message_bytes_max: usize,
+    /// The number of requests in a batch.
+    pub batch_max: usize,
+    /// The number of open connections; further ones are closed at once.
+    pub connections_max: usize,
+    /// The number of subscriptions of one connection.
+    pub subscriptions_max: usize,
+    /// The number of notifications that wait for a slow client before its connection is closed.
+    pub queue_max: usize,
+    /// The number of accounts that a scan returns.
+    pub scan_accounts_max: usize,
+    /// How long a client may take to send a request's head.
+    pub head_timeout: Duration,
+    /// How long a client may take to send a request's body.
+    pub body_timeout: Duration,
+    /// How often an idle WebSocket is asked for a sign of life; it is closed after three times as
+    /// long without one.
+    pub ping_interval: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes_max: 50 * 1024,
+            cheat_body_bytes_max: 64 * 1024 * 1024,
+            message_bytes_max: 4096,
+            batch_max: 1000,
+            connections_max: 12_000,
+            subscriptions_max: 20_000,
+            queue_max: 4096,
+            scan_accounts_max: 1_000_000,
+            head_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            ping_interval: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Parameters of a request: positions, types, and the texts for what is wrong with them.
+//!
+//! As in agave, absent and null parameters at the end take their defaults, and objects may have
+//! null fields and unknown keys. The texts are those of its JSON-RPC library.
+
+use core::str::FromStr;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use solana_hash::Hash;
+use solana_pubkey::Pubkey;
+use solana_signature::Signature;
+
+use crate::error::RpcError;
+
+/// The parameters of a request, by position.
+#[derive(Clone, Debug)]
+pub(crate) struct Params {
+    values: Vec<Value>,
+}
+
+impl Params {
+    /// Takes the field `params` of a request, of which the method requires `least` and knows `most`.
+    pub(crate) fn new(params: Option<Value>, least: usize, most: usize) -> Result<Self, RpcError> {
+        let values = match params {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(values)) => values,
+            Some(_) => return Err(RpcError::invalid_params("`params` should be an array")),
+        };
+        if values.len() < least {
+            let text = format!("`params` should have at least {least} argument(s)");
+            return Err(RpcError::invalid_params(text));
+        }
+        if values.len() > most {
+            return Err(too_many(&values, least, most));
+        }
+        Ok(Self { values })
+    }
+
+    /// Takes the parameter at `index`, which is there.
+    pub(crate) fn required<T: DeserializeOwned>(&mut self, index: usize) -> Result<T, RpcError> {
+        convert(self.take(index))
+    }
+
+    /// Takes the parameter at `index`; `None` if it is absent or null.
+    pub(crate) fn optional<T: DeserializeOwned>(
+        &mut self,
+        index: usize,
+    ) -> Result<Option<T>, RpcError> {
+        match self.take(index) {
+            Value::Null => Ok(None),
+            value => convert(value).map(Some),
+        }
+    }
+
+    /// Takes the parameter at `index`, or its default if it is absent or null.
+    pub(crate) fn or_default<T: DeserializeOwned + Default>(
+        &mut self,
+        index: usize,
+    ) -> Result<T, RpcError> {
+        self.optional(index).map(Option::unwrap_or_default)
+    }
+
+    /// Takes an address.
+    pub(crate) fn key(&mut self, index: usize) -> Result<Pubkey, RpcError> {
+        parse_key(&self.required::<String>(index)?)
+    }
+
+    /// Takes a signature.
+    pub(crate) fn signature(&mut self, index: usize) -> Result<Signature, RpcError> {
+        parse_signature(&self.required::<String>(index)?)
+    }
+
+    /// Takes the value at `index`; null if it is absent.
+    pub(crate) fn take(&mut self, index: usize) -> Value {
+        self.values.get_mut(index).map(Value::take).unwrap_or_default()
+    }
+
+    /// Returns the value at `index` without taking it.
+    pub(crate) fn peek(&self, index: usize) -> &Value {
+        self.values.get(index).unwrap_or(&Value::Null)
+    }
+}
+
+fn too_many(values: &[Value], least: usize, most: usize) -> RpcError {
+    let (text, details) = match most {
+        0 => ("No parameters were expected".to_owned(), format!("{values:?}")),
+        _ => {
+            let text = format!("Expected from {least} to {most} parameters.");
+            (text, format!("{:?}", format!("Got: {}", values.len())))
+        }
+    };
+    let mut error = RpcError::invalid_params(format!("Invalid parameters: {text}"));
+    error.data = Some(Value::String(details));
+    error
+}
+
+fn convert<T: DeserializeOwned>(value: Value) -> Result<T, RpcError> {
+    serde_json::from_value(value)
+        .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}.")))
+}
+
+fn parse<T: FromStr<Err: core::fmt::Debug>>(text: &str) -> Result<T, RpcError> {
+    text.parse().map_err(|error| RpcError::invalid_params(format!("Invalid param: {error:?}")))
+}
+
+/// Parses an address: "Invalid param: WrongSize" or "Invalid param: Invalid".
+pub(crate) fn parse_key(text: &str) -> Result<Pubkey, RpcError> {
+    parse(text)
+}
+
+/// Parses a signature.
+pub(crate) fn parse_signature(text: &str) -> Result<Signature, RpcError> {
+    parse(text)
+}
+
+/// Parses a blockhash.
+pub(crate) fn parse_hash(text: &str) -> Result<Hash, RpcError> {
+    parse(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(result: Result<impl core::fmt::Debug, RpcError>) -> String {
+        result.unwrap_err().message
+    }
+
+    #[test]
+    fn the_number_of_parameters_is_checked() {
+        let new = |params: Value, least, most| Params::new(Some(params), least, most);
+        assert_eq!(message(new(json!([]), 1, 2)), "`params` should have at least 1 argument(s)");
+        assert_eq!(message(new(json!({}), 1, 2)), "`params` should be an array");
+        let many = new(json!([1, 2, 3]), 1, 2).unwrap_err();
+        assert_eq!(many.message, "Invalid parameters: Expected from 1 to 2 parameters.");
+        assert_eq!(many.data, Some(json!("\"Got: 3\"")));
+        assert!(Params::new(None, 0, 0).is_ok());
+    }
+
+    #[test]
+    fn types_are_checked() {
+        let mut params = Params::new(Some(json!([5, null])), 1, 2).unwrap();
+        assert_eq!(params.optional::<String>(1), Ok(None));
+        assert_eq!(
+            message(params.required::<String>(0)),
+            "Invalid params: invalid type: integer `5`, expected a string."
+        );
+    }
+
+    #[test]
+    fn addresses_are_checked() {
+        assert_eq!(message(parse_key("0OIl")), "Invalid param: Invalid");
+        assert_eq!(message(parse_key("11")), "Invalid param: WrongSize");
+    }
+}

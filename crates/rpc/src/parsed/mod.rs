@@ -1,0 +1,7 @@
+//! The encoding `jsonParsed`: accounts and instructions with names.
+
+pub(crate) mod accounts;
+mod extension_table;
+pub(crate) mod extensions;
+pub(crate) mod instructions;
+pub(crate) mod layout;

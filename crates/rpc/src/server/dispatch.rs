@@ -1,0 +1,164 @@
+//! From a request's bytes to its answer.
+
+use std::{sync::Arc, time::Instant};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    error::RpcError,
+    methods::{self, Access, Call, Method, Weight},
+    options::Options,
+    params::Params,
+    server::shared::{Peer, Shared},
+};
+
+/// A request of the protocol.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) params: Option<Value>,
+    /// `None` for notifications, which get no answer.
+    pub(crate) id: Option<Value>,
+}
+
+impl Request {
+    /// Reads a request. The error comes with the id, as far as there is one.
+    pub(crate) fn read(value: Value) -> Result<Self, (Value, RpcError)> {
+        let Value::Object(mut fields) = value else {
+            return Err((Value::Null, RpcError::invalid_request()));
+        };
+        let id = fields.remove("id");
+        let is_id = id.as_ref().is_none_or(|id| id.is_null() || id.is_number() || id.is_string());
+        let known = id.clone().filter(|_| is_id).unwrap_or_default();
+        let Some(Value::String(method)) = fields.remove("method").filter(|_| is_id) else {
+            return Err((known, RpcError::invalid_request()));
+        };
+        if fields.get("jsonrpc") != Some(&json!("2.0")) {
+            let text = "Unsupported JSON-RPC protocol version";
+            return Err((known, RpcError::refused(text)));
+        }
+        Ok(Self { method, params: fields.remove("params"), id })
+    }
+}
+
+/// An answer, whose fields are in the order of agave's.
+#[derive(Debug, Serialize)]
+pub(crate) struct Response {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) result: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<RpcError>,
+    id: Value,
+}
+
+/// Returns the answer to a request with an id.
+pub(crate) fn response(id: Value, result: Result<Value, RpcError>) -> Response {
+    let (result, error) = match result {
+        Ok(result) => (Some(result), None),
+        Err(error) => (None, Some(error)),
+    };
+    Response { jsonrpc: "2.0", result, error, id }
+}
+
+/// One answer, or those to a batch.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Answer {
+    One(Response),
+    Batch(Vec<Response>),
+}
+
+/// Answers a body: a request or a batch. `None` if there is nothing to answer.
+pub(crate) async fn answer(shared: &Arc<Shared>, peer: &Peer, body: &[u8]) -> Option<Answer> {
+    match serde_json::from_slice(body) {
+        Err(_) => Some(refuse(RpcError::parse_error())),
+        Ok(Value::Array(requests)) => answer_batch(shared, peer, requests).await,
+        Ok(request) => answer_one(shared, peer, request).await.map(Answer::One),
+    }
+}
+
+fn refuse(error: RpcError) -> Answer {
+    Answer::One(response(Value::Null, Err(error)))
+}
+
+async fn answer_batch(shared: &Arc<Shared>, peer: &Peer, requests: Vec<Value>) -> Option<Answer> {
+    let max = shared.options.limits.batch_max;
+    if requests.is_empty() {
+        return Some(refuse(RpcError::invalid_request()));
+    }
+    if requests.len() > max {
+        let text = format!("{} requests in a batch, the limit is {max}", requests.len());
+        return Some(refuse(RpcError::refused(text)));
+    }
+    let mut answers = Vec::new();
+    for request in requests {
+        answers.extend(answer_one(shared, peer, request).await);
+    }
+    (!answers.is_empty()).then_some(Answer::Batch(answers))
+}
+
+async fn answer_one(shared: &Arc<Shared>, peer: &Peer, request: Value) -> Option<Response> {
+    let request = match Request::read(request) {
+        Ok(request) => request,
+        Err((id, error)) => return Some(response(id, Err(error))),
+    };
+    let id = request.id.clone();
+    let result = call(shared, peer, request).await;
+    id.map(|id| response(id, result))
+}
+
+/// Calls a method and counts it.
+#[allow(clippy::disallowed_methods, reason = "durations of requests are for the metrics alone")]
+pub(crate) async fn call(
+    shared: &Arc<Shared>,
+    peer: &Peer,
+    request: Request,
+) -> Result<Value, RpcError> {
+    let started = Instant::now();
+    let method = methods::find(&request.method);
+    let result = match method {
+        Some(method) if method.access == Access::Loopback && !peer.may_cheat(&shared.options) => {
+            let text = "Cheatcodes are for clients on the same machine; start the node with --open-cheatcodes to allow others";
+            Err(RpcError::refused(text))
+        }
+        Some(method) => run(shared, method, request.params).await,
+        None => Err(RpcError::method_not_found()),
+    };
+    let code = result.as_ref().err().map_or(0, |error| error.code);
+    // Names of methods that do not exist are the client's, and might be many.
+    shared.metrics.count(method.map_or("unknown", |it| it.name), code, started.elapsed());
+    result
+}
+
+async fn run(
+    shared: &Arc<Shared>,
+    method: &'static Method,
+    params: Option<Value>,
+) -> Result<Value, RpcError> {
+    let (least, most) = method.arity();
+    let mut params = Params::new(params, least, most)?;
+    let work = move |shared: &Shared| {
+        let Options { limits, fetches, .. } = &shared.options;
+        let (node, addresses) = (&shared.node, &shared.addresses);
+        let call = Call { node, addresses, fetches: *fetches, limits };
+        (method.handler)(&call, &mut params)
+    };
+    let weight = if shared.options.fetches { Weight::Slow } else { method.weight };
+    match weight {
+        Weight::Quick => work_here(shared, work),
+        Weight::Slow => {
+            let shared = Arc::clone(shared);
+            let task = tokio::task::spawn_blocking(move || work_here(&shared, work));
+            task.await.unwrap_or_else(|error| Err(RpcError::internal(error)))
+        }
+    }
+}
+
+fn work_here(
+    shared: &Shared,
+    work: impl FnOnce(&Shared) -> Result<Value, RpcError>,
+) -> Result<Value, RpcError> {
+    work(shared)
+}

@@ -1,0 +1,150 @@
+//! A WebSocket: requests come in, answers and notifications go out.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc};
+
+use crate::{
+    error::RpcError,
+    server::{
+        dispatch::{self, Request, Response, response},
+        hub::Connection,
+        shared::{Peer, Shared},
+        subscribe,
+    },
+};
+
+/// Numbers of connections; they only have to differ.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// How many intervals without a sign of life end a connection.
+const SILENT_INTERVALS: u32 = 3;
+
+/// Serves a WebSocket until either side closes it.
+pub(super) async fn serve(socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
+    let (queue, notifications) = mpsc::channel(shared.options.limits.queue_max);
+    let overrun = Arc::new(Notify::new());
+    let connection = Connection { id: NEXT.fetch_add(1, Relaxed), queue, overrun };
+    shared.metrics.open_socket();
+    let mut session = Session { socket, shared: &shared, peer, connection };
+    let close = session.run(notifications).await;
+    if let Some(frame) = close {
+        // The client may be gone already.
+        let _ = session.socket.send(Message::Close(Some(frame))).await;
+    }
+    shared.hub.remove_connection(session.connection.id);
+    shared.metrics.close_socket();
+}
+
+struct Session<'a> {
+    socket: WebSocket,
+    shared: &'a Arc<Shared>,
+    peer: Peer,
+    connection: Connection,
+}
+
+impl Session<'_> {
+    /// Serves until the end, and returns what to close with; `None` if the client has closed.
+    async fn run(&mut self, mut notifications: mpsc::Receiver<String>) -> Option<CloseFrame> {
+        let mut stopping = self.shared.stopping.clone();
+        let mut ping = tokio::time::interval(self.shared.options.limits.ping_interval);
+        let overrun = Arc::clone(&self.connection.overrun);
+        let mut silent = 0_u32;
+        loop {
+            tokio::select! {
+                message = self.socket.recv() => {
+                    silent = 0;
+                    self.receive(message?.ok()?).await?;
+                }
+                text = notifications.recv() => {
+                    self.socket.send(Message::text(text?)).await.ok()?;
+                }
+                _ = ping.tick() => {
+                    silent = silent.saturating_add(1);
+                    if silent > SILENT_INTERVALS {
+                        return Some(frame(close_code::POLICY, "no sign of life"));
+                    }
+                    self.socket.send(Message::Ping(Vec::new().into())).await.ok()?;
+                }
+                () = overrun.notified() => {
+                    self.shared.metrics.drop_socket();
+                    return Some(frame(close_code::POLICY, "notifications are read too slowly"));
+                }
+                _ = stopping.changed() => return Some(frame(close_code::AWAY, "the node stops")),
+            }
+        }
+    }
+
+    /// Answers a message. `None` if the client has closed.
+    async fn receive(&mut self, message: Message) -> Option<()> {
+        let body = match &message {
+            Message::Text(text) => text.as_bytes(),
+            Message::Binary(bytes) => bytes,
+            Message::Close(_) => return None,
+            Message::Ping(_) | Message::Pong(_) => return Some(()),
+        };
+        let answer = match serde_json::from_slice(body) {
+            Err(_) => Some(response(Value::Null, Err(RpcError::parse_error()))),
+            Ok(Value::Array(requests)) => return self.batch(requests).await,
+            Ok(request) => self.one(request).await,
+        };
+        self.send(answer).await
+    }
+
+    async fn batch(&mut self, requests: Vec<Value>) -> Option<()> {
+        let mut answers = Vec::new();
+        for request in requests {
+            answers.extend(self.one(request).await);
+        }
+        let began: Vec<u64> = answers.iter().filter_map(id_of).collect();
+        if answers.is_empty() {
+            return Some(());
+        }
+        self.socket.send(Message::text(serde_json::to_string(&answers).ok()?)).await.ok()?;
+        for id in began {
+            subscribe::catch_up(self.shared, &self.connection, id);
+        }
+        Some(())
+    }
+
+    async fn one(&mut self, request: Value) -> Option<Response> {
+        let request = match Request::read(request) {
+            Ok(request) => request,
+            Err((id, error)) => return Some(response(id, Err(error))),
+        };
+        let id = request.id.clone();
+        let (method, params) = (request.method.as_str(), request.params.as_ref());
+        let result = match subscribe::handle(self.shared, &self.connection, method, params) {
+            Some(result) => result,
+            // Clients send the notification `ping` to keep connections open.
+            None if id.is_none() => return None,
+            None => dispatch::call(self.shared, &self.peer, request).await,
+        };
+        id.map(|id| response(id, result))
+    }
+
+    /// Sends an answer, and what a subscription that it begins has missed.
+    async fn send(&mut self, answer: Option<Response>) -> Option<()> {
+        let Some(answer) = answer else { return Some(()) };
+        let began = id_of(&answer);
+        self.socket.send(Message::text(serde_json::to_string(&answer).ok()?)).await.ok()?;
+        if let Some(id) = began {
+            subscribe::catch_up(self.shared, &self.connection, id);
+        }
+        Some(())
+    }
+}
+
+/// Returns the id of the subscription that an answer may announce.
+fn id_of(answer: &Response) -> Option<u64> {
+    answer.result.as_ref().and_then(Value::as_u64)
+}
+
+fn frame(code: u16, reason: &'static str) -> CloseFrame {
+    CloseFrame { code, reason: reason.into() }
+}

@@ -1,0 +1,169 @@
+//! Requests that begin and end subscriptions.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use solana_pubkey::Pubkey;
+
+use crate::{
+    config::{
+        AccountConfig, AccountEncoding, BlockConfig, Commitment, Condition, ProgramAccountsConfig,
+    },
+    error::RpcError,
+    methods::{SUBSCRIPTIONS, SubscriptionRow, rank},
+    params::{Params, parse_key},
+    server::{
+        hub::Connection,
+        notify,
+        shared::Shared,
+        topic::{Detail, Topic},
+    },
+};
+
+/// What a request asks for.
+#[derive(Debug)]
+enum Wish {
+    Begin(&'static SubscriptionRow),
+    End,
+}
+
+/// Returns the result of a request that begins or ends a subscription; `None` if the method is
+/// another.
+pub(super) fn handle(
+    shared: &Shared,
+    connection: &Connection,
+    method: &str,
+    params: Option<&Value>,
+) -> Option<Result<Value, RpcError>> {
+    let wish = SUBSCRIPTIONS.iter().find_map(|row| match method.strip_prefix(row.name)? {
+        "Subscribe" => Some(Wish::Begin(row)),
+        "Unsubscribe" => Some(Wish::End),
+        _ => None,
+    })?;
+    Some(match wish {
+        Wish::Begin(row) => begin(shared, connection, row, params.cloned()),
+        Wish::End => end(shared, connection, params.cloned()),
+    })
+}
+
+fn end(shared: &Shared, connection: &Connection, params: Option<Value>) -> Result<Value, RpcError> {
+    let id: u64 = Params::new(params, 1, 1)?.required(0)?;
+    match shared.hub.remove(connection.id, id) {
+        Some(_) => Ok(json!(true)),
+        None => Err(RpcError::invalid_params("Invalid subscription id.")),
+    }
+}
+
+fn begin(
+    shared: &Shared,
+    connection: &Connection,
+    row: &SubscriptionRow,
+    params: Option<Value>,
+) -> Result<Value, RpcError> {
+    let items = || row.params.split(", ").filter(|item| !item.is_empty());
+    let least = items().filter(|item| !item.starts_with('[')).count();
+    let mut params = Params::new(params, least, items().count())?;
+    let (topic, detail) = match row.name {
+        "account" => account(&mut params)?,
+        "program" => program(&mut params)?,
+        "logs" => logs(&mut params)?,
+        "signature" => signature(&mut params)?,
+        "block" => block(&mut params)?,
+        "slot" => (Topic::Slot, Detail::None),
+        "root" => (Topic::Root, Detail::None),
+        _ => (Topic::SlotsUpdates, Detail::None),
+    };
+    let id = shared.hub.add(connection.clone(), topic, detail).map_err(|max| {
+        RpcError::refused(format!("too many subscriptions: the limit of a connection is {max}"))
+    })?;
+    Ok(json!(id))
+}
+
+/// Notifies at once of a transaction that has landed before the subscription began.
+///
+/// To be called when the subscription's id has been sent.
+pub(super) fn catch_up(shared: &Shared, connection: &Connection, id: u64) {
+    let Some(Topic::Signature(signature, level)) = shared.hub.topic(id) else { return };
+    let Some(landed) = shared.node.transaction(&signature) else { return };
+    if rank(shared.node.commitment_of(landed.slot)) < rank(level) {
+        return;
+    }
+    if let Some(subscription) = shared.hub.remove(connection.id, id) {
+        subscription.notify(&notify::signature_result(&landed));
+    }
+}
+
+fn account(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
+    let key = params.key(0)?;
+    let config: AccountConfig = params.or_default(1)?;
+    let form = config.form(AccountEncoding::Binary);
+    Ok((Topic::Account(key, config.commitment.level()), Detail::Account(form)))
+}
+
+fn program(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
+    let key = params.key(0)?;
+    let config: ProgramAccountsConfig = params.or_default(1)?;
+    let form = config.account.form(AccountEncoding::Binary);
+    let conditions = Condition::all(config.filters)?;
+    let level = config.account.commitment.level();
+    Ok((Topic::Program(key, level), Detail::Program(form, conditions)))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct CommitmentConfig {
+    commitment: Commitment,
+    enable_received_notification: Option<bool>,
+}
+
+fn signature(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
+    let signature = params.signature(0)?;
+    let config: CommitmentConfig = params.or_default(1)?;
+    let detail = match config.enable_received_notification {
+        Some(true) => Detail::Received(signature),
+        _ => Detail::None,
+    };
+    Ok((Topic::Signature(signature, config.commitment.level()), detail))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum LogsFilter {
+    All,
+    AllWithVotes,
+    Mentions(Vec<String>),
+}
+
+fn logs(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
+    let filter: LogsFilter = params.required(0)?;
+    let config: CommitmentConfig = params.or_default(1)?;
+    let level = config.commitment.level();
+    let topic = match filter {
+        LogsFilter::All | LogsFilter::AllWithVotes => Topic::Logs(level),
+        LogsFilter::Mentions(keys) => match keys.as_slice() {
+            [key] => Topic::LogsOf(parse_key(key)?, level),
+            _ => {
+                let text = "Invalid Request: Only 1 address supported";
+                return Err(RpcError::invalid_params(text));
+            }
+        },
+    };
+    Ok((topic, Detail::None))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum BlockFilter {
+    All,
+    MentionsAccountOrProgram(String),
+}
+
+fn block(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
+    let filter: BlockFilter = params.required(0)?;
+    let config: BlockConfig = params.or_default(1)?;
+    let mentioned: Option<Pubkey> = match filter {
+        BlockFilter::All => None,
+        BlockFilter::MentionsAccountOrProgram(key) => Some(parse_key(&key)?),
+    };
+    let level = config.commitment.at_least_confirmed()?;
+    Ok((Topic::Block(level), Detail::Block(mentioned, config)))
+}

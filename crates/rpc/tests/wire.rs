@@ -1,0 +1,201 @@
+//! What the server answers, byte for byte, over real sockets.
+
+mod support;
+
+use support::TestNode;
+
+/// Checks the answer to a body.
+#[track_caller]
+fn check(node: &TestNode, body: &str, expected: &str) {
+    assert_eq!(node.post(body).1, expected, "{body}");
+}
+
+/// Checks the answer to a call, without the envelope.
+#[track_caller]
+fn call(node: &TestNode, method: &str, params: &str, expected: &str) {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+    let expected = format!(r#"{{"jsonrpc":"2.0",{expected},"id":1}}"#);
+    check(node, &body, &expected);
+}
+
+#[track_caller]
+fn error(node: &TestNode, method: &str, params: &str, code: i64, message: &str) {
+    let expected = format!(r#""error":{{"code":{code},"message":"{message}"}}"#);
+    call(node, method, params, &expected);
+}
+
+#[test]
+fn envelopes() {
+    let node = TestNode::start();
+    let check = |body, expected| check(&node, body, expected);
+    check(
+        r#"{"jsonrpc":"2.0","id":7,"method":"getHealth"}"#,
+        r#"{"jsonrpc":"2.0","result":"ok","id":7}"#,
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":"x","method":"getHealth","params":null}"#,
+        r#"{"jsonrpc":"2.0","result":"ok","id":"x"}"#,
+    );
+    check("{", r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#);
+    check(
+        "[]",
+        r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request"},"id":null}"#,
+    );
+    check(
+        r#"{"jsonrpc":"1.0","id":1,"method":"getHealth"}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Unsupported JSON-RPC protocol version"},"id":1}"#,
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"nope"}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}"#,
+    );
+    check(r#"{"jsonrpc":"2.0","method":"ping"}"#, "");
+    check(
+        r#"[{"jsonrpc":"2.0","id":1,"method":"getHealth"},{"jsonrpc":"2.0","method":"ping"},5]"#,
+        r#"[{"jsonrpc":"2.0","result":"ok","id":1},{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request"},"id":null}]"#,
+    );
+}
+
+#[test]
+fn parameters() {
+    let node = TestNode::start();
+    let error = |method, params, code, message| error(&node, method, params, code, message);
+    error("getBalance", "[]", -32602, "`params` should have at least 1 argument(s)");
+    error("getBalance", "{}", -32602, "`params` should be an array");
+    error("getBalance", r#"["11"]"#, -32602, "Invalid param: WrongSize");
+    error("getBalance", r#"["0"]"#, -32602, "Invalid param: Invalid");
+    error(
+        "getBalance",
+        "[5]",
+        -32602,
+        "Invalid params: invalid type: integer `5`, expected a string.",
+    );
+    error("getSignatureStatuses", r#"[["abc"]]"#, -32602, "Invalid param: WrongSize");
+    error("getSlotLeaders", "[0,5001]", -32602, "Invalid limit; max 5000");
+    error("getMinimumBalanceForRentExemption", "[10485761]", -32600, "Invalid request");
+    error("getHighestSnapshotSlot", "[]", -32008, "No snapshot");
+    let many = serde_json::to_string(&vec![vec![SYSTEM; 101]]).unwrap();
+    error("getMultipleAccounts", &many, -32602, "Too many inputs provided; max 100");
+    let key = format!(r#"["{SYSTEM}",{{"limit":1001}}]"#);
+    error("getSignaturesForAddress", &key, -32602, "Invalid limit; max 1000");
+    let key = format!(r#"["{SYSTEM}",{{"commitment":"processed"}}]"#);
+    error(
+        "getSignaturesForAddress",
+        &key,
+        -32602,
+        "Method does not support commitment below `confirmed`",
+    );
+    error("getBlock", "[1000000]", -32004, "Block not available for slot 1000000");
+    let key = format!(
+        r#"["{SYSTEM}",{{"filters":[{{"dataSize":1}},{{"dataSize":1}},{{"dataSize":1}},{{"dataSize":1}},{{"dataSize":1}}]}}]"#
+    );
+    error("getProgramAccounts", &key, -32602, "Too many filters provided; max 4");
+    let (system, nobody) = (quoted(SYSTEM), quoted(NOBODY));
+    error("getTokenAccountBalance", &system, -32602, "Invalid param: not a Token account");
+    error("getTokenSupply", &nobody, -32602, "Invalid param: could not find account");
+    let program = format!(r#"["{SYSTEM}",{{"programId":"{SYSTEM}"}}]"#);
+    error(
+        "getTokenAccountsByOwner",
+        &program,
+        -32602,
+        "Invalid param: unrecognized Token program id",
+    );
+}
+
+const SYSTEM: &str = "11111111111111111111111111111111";
+const NOBODY: &str = "Stake11111111111111111111111111111111111112";
+
+fn quoted(key: &str) -> String {
+    format!(r#"["{key}"]"#)
+}
+
+#[test]
+fn transactions_that_cannot_be_read() {
+    let node = TestNode::start();
+    let error = |params, message| error(&node, "sendTransaction", params, -32602, message);
+    error(
+        r#"["",{"encoding":"json"}]"#,
+        "unsupported encoding: json. Supported encodings: base58, base64",
+    );
+    error(r#"["!",{"encoding":"base64"}]"#, "invalid base64 encoding: InvalidByte(0, 33)");
+    let long = format!(r#"["{}"]"#, "1".repeat(1684));
+    error(
+        &long,
+        "base58 encoded solana_transaction::versioned::VersionedTransaction too large: 1684 bytes (max: encoded/raw 1683/1232)",
+    );
+}
+
+#[test]
+fn nulls_and_unknown_keys_are_ignored() {
+    let node = TestNode::start();
+    let config =
+        r#"{"commitment":null,"minContextSlot":null,"encoding":null,"dataSlice":null,"color":1}"#;
+    let (_, answer) = node.post(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"getAccountInfo","params":["{NOBODY}",{config}]}}"#
+    ));
+    assert!(answer.contains(r#""value":null"#), "{answer}");
+    let (_, answer) = node.post(
+        r#"{"jsonrpc":"2.0","id":1,"method":"getSlot","params":[{"commitment":"sometime"}]}"#,
+    );
+    assert!(answer.contains(r#""result":"#), "{answer}");
+    let (_, answer) = node.post(
+        r#"{"jsonrpc":"2.0","id":1,"method":"getSlot","params":[{"minContextSlot":1000000}]}"#,
+    );
+    assert!(answer.contains("-32016") && answer.contains("contextSlot"), "{answer}");
+}
+
+#[test]
+fn an_account_has_alphabetical_fields() {
+    let node = TestNode::start();
+    let (_, answer) = node.post(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"getAccountInfo","params":["{SYSTEM}",{{"encoding":"base64"}}]}}"#
+    ));
+    let value = r#""value":{"data":["c29sYW5hX3N5c3RlbV9wcm9ncmFt","base64"],"executable":true,"lamports":1,"owner":"NativeLoader1111111111111111111111111111111","rentEpoch":0,"space":21}"#;
+    assert!(answer.contains(value), "{answer}");
+}
+
+#[test]
+fn limits_of_http() {
+    let node = TestNode::start();
+    let (status, _) = node.request("POST", "content-type: text/plain", "{}");
+    assert_eq!(status, 415);
+    let (status, _) = node.request("PUT", "content-type: application/json", "{}");
+    assert_eq!(status, 405);
+    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(60_000));
+    let (status, _) = node.request("POST", "content-type: application/json", &long);
+    assert_eq!(status, 413);
+    let deep = "[".repeat(10_000);
+    assert!(node.post(&deep).1.contains("-32700"));
+    let batch = format!("[{}]", vec!["1"; 1001].join(","));
+    assert!(node.post(&batch).1.contains("the limit is 1000"));
+}
+
+#[test]
+fn pages_of_other_origins_cannot_cheat() {
+    let node = TestNode::start();
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"selkie_snapshot"}"#;
+    let json = "content-type: application/json";
+    let (_, answer) = node.request("POST", &format!("{json}\r\norigin: https://x.org"), body);
+    assert!(answer.contains("-32600"), "{answer}");
+    let (_, answer) = node.request("POST", &format!("{json}\r\norigin: http://localhost:3"), body);
+    assert!(answer.contains(r#""result":"#), "{answer}");
+}
+
+#[test]
+fn every_method_answers_with_the_protocol() {
+    let node = TestNode::start();
+    for method in selkie_rpc::METHODS {
+        for params in ["[]", "[null,null,null,null]", "[[[[]]]]", r#"["x",{},{},{}]"#, "[-1]"] {
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"{}","params":{params}}}"#,
+                method.name
+            );
+            let (status, answer) = node.post(&body);
+            assert!(
+                status == 200 && answer.starts_with(r#"{"jsonrpc":"2.0","#),
+                "{body}: {answer}"
+            );
+            assert!(!answer.contains("-32603"), "{body}: {answer}");
+        }
+    }
+}
