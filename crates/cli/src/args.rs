@@ -3,6 +3,8 @@
 pub(crate) mod account;
 pub(crate) mod cache;
 pub(crate) mod keygen;
+#[cfg(feature = "node")]
+pub(crate) mod node;
 pub(crate) mod program;
 pub(crate) mod run;
 pub(crate) mod send;

@@ -74,6 +74,11 @@ pub(crate) enum Command {
     Token(args::token::TokenArgs),
     Keygen(args::keygen::KeygenArgs),
     Cache(args::cache::CacheArgs),
+    #[cfg(feature = "node")]
+    Node(Box<args::node::NodeArgs>),
+    #[cfg(not(feature = "node"))]
+    #[command(hide = true)]
+    Node(command::absent::AbsentArgs),
     #[cfg(feature = "conform")]
     Conform(args::ConformArgs),
     #[cfg(not(feature = "conform"))]
@@ -107,6 +112,10 @@ impl Command {
             Self::Token(args) => command::token::run(ui, &args),
             Self::Keygen(args) => command::keygen::run(ui, &args),
             Self::Cache(args) => command::cache::run(ui, &args),
+            #[cfg(feature = "node")]
+            Self::Node(args) => command::node::run(ui, &args),
+            #[cfg(not(feature = "node"))]
+            Self::Node(_) => command::absent::run("node"),
             #[cfg(feature = "conform")]
             Self::Conform(args) => command::conform::run(ui, &args),
             #[cfg(not(feature = "conform"))]

@@ -1,6 +1,6 @@
 //! One file for each command.
 
-#[cfg(not(all(feature = "conform", feature = "lsp")))]
+#[cfg(not(all(feature = "conform", feature = "lsp", feature = "node")))]
 pub(crate) mod absent;
 pub(crate) mod account;
 pub(crate) mod build;
@@ -18,6 +18,8 @@ pub(crate) mod link;
 #[cfg(feature = "lsp")]
 pub(crate) mod lsp;
 pub(crate) mod new;
+#[cfg(feature = "node")]
+pub(crate) mod node;
 pub(crate) mod program;
 pub(crate) mod run;
 pub(crate) mod send;

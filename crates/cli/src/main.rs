@@ -29,13 +29,17 @@ use crate::{
     ui::{Status, Ui},
 };
 
-/// Returns the arguments. Under the name `selkie-link`, by which compilers start the linker, inserts
-/// the command `link`.
+/// Names that stand for a command: compilers start the linker as `selkie-link`, and scripts that
+/// were written for the other tool start the node as `solana-test-validator`.
+const ALIASES: &[(&str, &str)] = &[("selkie-link", "link"), ("solana-test-validator", "node")];
+
+/// Returns the arguments, with the command that the program's name stands for.
 fn arguments() -> impl Iterator<Item = OsString> {
     let mut arguments = std::env::args_os();
     let name = arguments.next();
     let stem = name.as_ref().and_then(|it| Path::new(it).file_stem());
-    let command = (stem == Some("selkie-link".as_ref())).then(|| "link".into());
+    let alias = ALIASES.iter().find(|(name, _)| stem == Some(name.as_ref()));
+    let command = alias.map(|(_, command)| command.into());
     name.into_iter().chain(command).chain(arguments)
 }
 

@@ -1,0 +1,225 @@
+//! Arguments of `selkie node`, which are also the keys of its configuration file.
+
+use std::{net::IpAddr, path::PathBuf};
+
+use clap::{Args, ValueEnum, ValueHint};
+use serde::{Deserialize, Serialize};
+
+/// Run a local Solana cluster that unmodified clients can use
+#[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
+#[command(after_help = "\
+Examples:
+  selkie node                                     everything in memory, RPC on port 8899
+  selkie node --ledger dev-ledger                 keeps its state in a folder
+  selkie node --bpf-program my-key.json my.so     with a program at genesis
+  selkie node --json --rpc-port 0                 prints one JSON object when it is ready
+
+Options of solana-test-validator have the same names; under the name solana-test-validator (a
+symbolic link), the command takes that tool's command line. docs/node.md compares the two.")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(crate) struct NodeArgs {
+    /// Read options from a TOML file; those given here override it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[serde(skip)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print the options as a configuration file and exit
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) print_config: bool,
+
+    /// Port for RPC over HTTP and WebSocket; the next one serves WebSocket too, and 0 picks a
+    /// free one [default: 8899]
+    #[arg(long, value_name = "PORT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rpc_port: Option<u16>,
+
+    /// Address to listen on [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bind_address: Option<IpAddr>,
+
+    /// Let clients of other machines call cheatcodes, too
+    #[arg(long)]
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) open_cheatcodes: bool,
+
+    /// Keep the state in this folder [default: in memory]
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ledger: Option<PathBuf>,
+
+    /// Start from genesis even if the ledger has a state
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) reset: bool,
+
+    /// Duration of a slot, in milliseconds [default: 400]
+    #[arg(long, value_name = "MILLISECONDS", visible_alias = "slot-time")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) slot_milliseconds: Option<u64>,
+
+    /// When blocks are produced [default: on-demand]
+    #[arg(long, value_enum, value_name = "MODE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) blocks: Option<BlocksArg>,
+
+    /// Produce a block per slot of this many milliseconds: --blocks interval with --slot-time
+    #[arg(long, value_name = "MILLISECONDS", conflicts_with_all = ["blocks", "slot_milliseconds"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) block_time: Option<u64>,
+
+    /// When blocks are confirmed and finalized [default: immediate]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) finality: Option<FinalityArg>,
+
+    /// Slots per epoch [default: 432000]
+    #[arg(long, value_name = "SLOTS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) slots_per_epoch: Option<u64>,
+
+    /// Start at this slot
+    #[arg(short = 'w', long, value_name = "SLOT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) warp_slot: Option<u64>,
+
+    /// How many transactions to keep: a number, or `all` [default: 10000]
+    #[arg(long, value_name = "N|all")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) history: Option<String>,
+
+    /// Features at genesis: `mainnet`, `all`, or a file with their addresses [default: mainnet]
+    #[arg(long, value_name = "SET")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) features: Option<String>,
+
+    /// Leave out a feature, by its address
+    #[arg(long, value_name = "FEATURE")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) deactivate_feature: Vec<String>,
+
+    /// The faucet's balance in SOL; 0 for no faucet [default: 500000000]
+    #[arg(long, value_name = "SOL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) faucet_sol: Option<u64>,
+
+    /// Give an address as much as the faucet has
+    #[arg(long, value_name = "ADDRESS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mint: Option<String>,
+
+    /// Load an account from a file of `solana account --output json`; `-` takes its address from
+    /// the file
+    #[arg(long, num_args = 2, value_names = ["ADDRESS", "FILE"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) account: Vec<String>,
+
+    /// Load every account file of a folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) account_dir: Vec<PathBuf>,
+
+    /// Add a program that cannot be upgraded; the address may be a key file
+    #[arg(long, num_args = 2, value_names = ["ADDRESS", "FILE"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) bpf_program: Vec<String>,
+
+    /// Add a program with an upgrade authority: an address, a key file or `none`
+    #[arg(long, num_args = 3, value_names = ["ADDRESS", "FILE", "AUTHORITY"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) upgradeable_program: Vec<String>,
+
+    /// Fetch accounts that are missing from another cluster when they are first needed: a URL, or
+    /// a name such as mainnet-beta
+    #[arg(long, value_name = "URL", visible_alias = "fork-url")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fork: Option<String>,
+
+    /// Where --clone finds accounts: a URL, or a name such as mainnet-beta
+    #[arg(short, long, value_name = "URL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
+
+    /// Copy an account from the cluster at --url, and a program with its data
+    #[arg(short, long, value_name = "ADDRESS", visible_alias = "clone-upgradeable-program")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) clone: Vec<String>,
+
+    /// Size of a transaction's log in bytes after which lines are dropped [default: 10000]
+    #[arg(long, value_name = "BYTES")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log_bytes: Option<usize>,
+
+    /// Print nothing per transaction
+    #[arg(short, long)]
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) quiet: bool,
+
+    /// Print the log of each transaction
+    #[arg(long)]
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) log: bool,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) ignored: IgnoredArgs,
+}
+
+/// Options of solana-test-validator that mean nothing here: there is no gossip, and no file that
+/// grows.
+#[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(crate) struct IgnoredArgs {
+    /// Accepted: the history is limited by --history
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "10000")]
+    #[serde(skip_serializing)]
+    limit_ledger_size: Option<u64>,
+    /// Accepted: there is no port for the faucet
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    faucet_port: Option<u16>,
+    /// Accepted: there is no gossip
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    gossip_host: Option<String>,
+    /// Accepted: there is no gossip
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    gossip_port: Option<u16>,
+    /// Accepted: there are no other ports
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    dynamic_port_range: Option<String>,
+    /// Accepted: use --slot-time
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    ticks_per_slot: Option<u64>,
+}
+
+/// When blocks are produced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum BlocksArg {
+    /// When transactions arrive; slots follow the clock
+    OnDemand,
+    /// Once per slot
+    Interval,
+    /// When the cheatcode `selkie_mine` asks for them
+    Manual,
+}
+
+/// When blocks are confirmed and finalized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FinalityArg {
+    /// At once
+    Immediate,
+    /// After 1 and 32 slots, as on a real cluster
+    Realistic,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}

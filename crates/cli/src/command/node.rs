@@ -1,0 +1,56 @@
+//! `selkie node`.
+
+mod config;
+mod log;
+mod options;
+mod remote;
+mod signals;
+mod summary;
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use selkie_node::Node;
+use selkie_rpc::Server;
+use tokio::runtime::Runtime;
+
+use crate::{
+    args::node::NodeArgs,
+    command::node::signals::Signals,
+    ui::{Advise as _, Status, Ui},
+};
+
+pub(crate) fn run(ui: &mut Ui, args: &NodeArgs) -> Result<Status> {
+    let args = config::merge(args)?;
+    if args.print_config {
+        write!(ui.out, "{}", config::print(&args)?)?;
+        return Ok(Status::Success);
+    }
+    let node = Node::start(options::node(&args)?)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = serve(ui, &args, &node, &runtime);
+    // Requests that still run are cut off.
+    runtime.shutdown_timeout(core::time::Duration::from_millis(200));
+    node.stop()?;
+    outcome
+}
+
+/// Serves until the process is asked to stop.
+fn serve(ui: &mut Ui, args: &NodeArgs, node: &Node, runtime: &Runtime) -> Result<Status> {
+    let events = node.subscribe();
+    let server = runtime
+        .block_on(Server::start(node.clone(), options::server(args)))
+        .advise("stop that process, or choose another port with --rpc-port")?;
+    // Before the node is announced: who reads that may stop it at once.
+    let signals = runtime.block_on(async { Signals::listen() })?;
+    summary::show(ui, args, node, &server)?;
+    ui.out.flush()?;
+    runtime.block_on(async {
+        tokio::select! {
+            result = signals.received() => result,
+            result = log::run(ui, args, node, events) => result,
+        }
+    })?;
+    runtime.block_on(server.stop());
+    Ok(Status::Success)
+}

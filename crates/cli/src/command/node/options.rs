@@ -1,0 +1,190 @@
+//! From arguments to the options of node and server.
+
+use std::{
+    fs,
+    net::{IpAddr, Ipv4Addr},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use selkie::{AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Signer as _, Svm};
+use selkie_node::{BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options};
+
+use crate::{
+    args::node::{BlocksArg, FinalityArg, NodeArgs},
+    command::node::remote::Remote,
+    keys,
+    ui::Advise as _,
+};
+
+const LAMPORTS_PER_SOL: u64 = 1_000_000_000;
+
+/// Returns the options of the server.
+pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
+    let default = selkie_rpc::Options::default();
+    selkie_rpc::Options {
+        bind: args.bind_address.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        rpc_port: args.rpc_port.unwrap_or(default.rpc_port),
+        open_cheatcodes: args.open_cheatcodes,
+        fetches: args.fork.is_some(),
+        ..default
+    }
+}
+
+/// Returns the options of the node.
+pub(super) fn node(args: &NodeArgs) -> Result<Options> {
+    let default = Options::default();
+    let is_interval = args.block_time.is_some();
+    Ok(Options {
+        ledger: args.ledger.clone(),
+        reset: args.reset,
+        features: features(args)?,
+        accounts: accounts(args)?,
+        programs: programs(args)?,
+        slot_milliseconds: args
+            .block_time
+            .or(args.slot_milliseconds)
+            .unwrap_or(default.slot_milliseconds),
+        slots_per_epoch: args.slots_per_epoch.unwrap_or(default.slots_per_epoch),
+        first_slot: args.warp_slot.unwrap_or(default.first_slot),
+        blocks: match args.blocks {
+            Some(BlocksArg::Manual) => BlockMode::Manual,
+            Some(BlocksArg::Interval) => BlockMode::Interval,
+            None if is_interval => BlockMode::Interval,
+            _ => BlockMode::OnDemand,
+        },
+        finality: match args.finality {
+            Some(FinalityArg::Realistic) => Finality::Realistic,
+            _ => Finality::Immediate,
+        },
+        history: history(args.history.as_deref())?,
+        faucet_lamports: match args.faucet_sol {
+            Some(sol) => sol.saturating_mul(LAMPORTS_PER_SOL),
+            None => default.faucet_lamports,
+        },
+        mint: args.mint.as_deref().map(address).transpose()?,
+        log_bytes_max: args.log_bytes,
+        fetch: args.fork.as_deref().map(|url| Arc::new(Remote::new(url)) as Arc<dyn Fetch>),
+        ..default
+    })
+}
+
+fn history(text: Option<&str>) -> Result<HistoryLimit> {
+    match text {
+        None => Ok(HistoryLimit::default()),
+        Some("all") => Ok(HistoryLimit::All),
+        Some(number) => {
+            let limit = number.parse().with_context(|| format!("--history {number}"));
+            limit.map(HistoryLimit::Transactions).advise("give a number, or `all`")
+        }
+    }
+}
+
+fn features(args: &NodeArgs) -> Result<FeatureSet> {
+    let mut features = match args.features.as_deref() {
+        None | Some("mainnet") => FeatureSet::mainnet(),
+        Some("all") => FeatureSet::all(),
+        Some(path) => {
+            let text = fs::read_to_string(path)
+                .with_context(|| format!("cannot read the features of {path}"))
+                .advise("give `mainnet`, `all`, or a file with an address on each line")?;
+            FeatureSet::from_list(&text)
+                .map_err(|line| anyhow!("{path}:{line}: not the address of a known feature"))?
+        }
+    };
+    for text in &args.deactivate_feature {
+        let feature = Feature::from_address(&address(text)?)
+            .ok_or_else(|| anyhow!("no feature has the address {text}"))
+            .advise("docs/features.md lists them")?;
+        features = features.without(feature);
+    }
+    Ok(features)
+}
+
+/// Reads an address, or that of a key file.
+fn address(text: &str) -> Result<Pubkey> {
+    if let Ok(key) = text.parse() {
+        return Ok(key);
+    }
+    let path = Path::new(text);
+    if path.is_file() {
+        return Ok(keys::read(path)?.pubkey());
+    }
+    Err(anyhow!("neither an address nor a key file: {text}"))
+}
+
+fn accounts(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
+    let mut accounts = Vec::new();
+    for pair in args.account.chunks(2) {
+        let [key, path] = pair else { bail!("--account takes an address and a file") };
+        let (found, account) = account(Path::new(path))?;
+        let key = if key == "-" { found } else { address(key)? };
+        accounts.push((key, account));
+    }
+    for folder in &args.account_dir {
+        for path in json_files(folder)? {
+            accounts.push(account(&path)?);
+        }
+    }
+    accounts.extend(cloned(args)?);
+    Ok(accounts)
+}
+
+/// Returns the accounts to copy from another cluster.
+fn cloned(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
+    if args.clone.is_empty() {
+        return Ok(Vec::new());
+    }
+    let url = args.url.as_deref().or(args.fork.as_deref());
+    let url = url.context("--clone needs a cluster").advise("name it with --url")?;
+    let keys: Vec<Pubkey> = args.clone.iter().map(|text| address(text)).collect::<Result<_>>()?;
+    Remote::new(url).clone_accounts(&keys)
+}
+
+fn json_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)
+        .with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == "json") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn account(path: &Path) -> Result<(Pubkey, AccountSharedData)> {
+    let mut svm = Svm::new();
+    let key = svm.load_account_file(path).with_context(|| path.display().to_string())?;
+    let account = svm.account(&key).with_context(|| format!("{} is empty", path.display()))?;
+    Ok((key, account.into()))
+}
+
+fn programs(args: &NodeArgs) -> Result<Vec<GenesisProgram>> {
+    let mut programs = Vec::new();
+    for pair in args.bpf_program.chunks(2) {
+        let [id, path] = pair else { bail!("--bpf-program takes an address and a file") };
+        programs.push(program(id, path, None)?);
+    }
+    for triple in args.upgradeable_program.chunks(3) {
+        let [id, path, authority] = triple else {
+            bail!("--upgradeable-program takes an address, a file and an authority");
+        };
+        let authority = match authority.as_str() {
+            "none" => None,
+            text => Some(address(text)?),
+        };
+        programs.push(program(id, path, authority)?);
+    }
+    Ok(programs)
+}
+
+fn program(id: &str, path: &str, authority: Option<Pubkey>) -> Result<GenesisProgram> {
+    let elf = fs::read(path)
+        .with_context(|| format!("cannot read the program {path}"))
+        .advise("`selkie build` makes programs")?;
+    Ok(GenesisProgram { id: address(id)?, elf, loader: Loader::V3, authority })
+}

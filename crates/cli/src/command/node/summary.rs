@@ -1,0 +1,73 @@
+//! What is printed when the node is ready.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use selkie::FeatureSet;
+use selkie_node::{HistoryLimit, Node};
+use selkie_rpc::{API_VERSION, Server};
+use serde_json::json;
+
+use crate::{
+    args::node::NodeArgs,
+    ui::{GOOD, STRONG, Ui},
+};
+
+/// Prints where the node listens and what it was started with: text, or one line of JSON.
+pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -> Result<()> {
+    let addresses = server.addresses();
+    let (rpc, websocket) =
+        (format!("http://{}", addresses.rpc), format!("ws://{}", addresses.websocket));
+    let info = node.info();
+    let faucet = info.faucet.map(|key| key.to_string());
+    let slot = node.slot(solana_commitment_config::CommitmentLevel::Processed);
+    if ui.json {
+        let line = json!({
+            "ready": true,
+            "rpcUrl": rpc,
+            "websocketUrl": websocket,
+            "genesisHash": info.genesis_hash.to_string(),
+            "identity": info.identity.to_string(),
+            "faucet": faucet,
+            "ledger": args.ledger,
+            "slot": slot,
+            "version": API_VERSION,
+        });
+        writeln!(ui.out, "{line}")?;
+        return Ok(());
+    }
+    let ledger = match &args.ledger {
+        Some(path) => path.display().to_string(),
+        None => "in memory".to_owned(),
+    };
+    let history = match info.history {
+        HistoryLimit::All => "all transactions".to_owned(),
+        HistoryLimit::Transactions(count) => format!("the newest {count} transactions"),
+        #[allow(unreachable_patterns, reason = "there may be other limits one day")]
+        _ => String::new(),
+    };
+    writeln!(ui.out, "{GOOD}ready{GOOD:#} in slot {slot}")?;
+    for (name, value) in [
+        ("RPC", rpc),
+        ("WebSocket", websocket),
+        ("genesis hash", info.genesis_hash.to_string()),
+        ("identity", info.identity.to_string()),
+        ("faucet", faucet.unwrap_or_else(|| "none".to_owned())),
+        ("features", features(args)),
+        ("state", ledger),
+        ("history", history),
+        ("fork of", args.fork.clone().unwrap_or_else(|| "nothing".to_owned())),
+    ] {
+        writeln!(ui.out, "  {STRONG}{name:<13}{STRONG:#} {value}")?;
+    }
+    Ok(())
+}
+
+fn features(args: &NodeArgs) -> String {
+    let name = args.features.as_deref().unwrap_or("mainnet");
+    let known = FeatureSet::all().iter().count();
+    match args.deactivate_feature.len() {
+        0 => format!("{name} (of {known} known)"),
+        count => format!("{name} without {count} (of {known} known)"),
+    }
+}
