@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{codegen, fixtures, repository, say, tidy, toolchains, walkthroughs};
+use crate::{clients, codegen, fixtures, repository, say, tidy, toolchains, walkthroughs};
 
 /// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
 /// it. It also has vectors with today's results of those fixtures.
@@ -86,6 +86,13 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     step("tests of example projects", || match with_compilers {
         true => PROJECTS.iter().try_for_each(test_project),
         false => skip_without_compilers(),
+    })?;
+    step("Solana's clients", || match clients::are_installable() {
+        true => clients::run(&[]),
+        false => {
+            say("skipped: node, npm or python3 is not installed");
+            Ok(())
+        }
     })?;
     step("comparison with anza's engine", oracle)?;
     step("comparison with agave's processor", oracle_svm)?;

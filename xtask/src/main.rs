@@ -3,6 +3,7 @@
 //! One module per chore, one row each in [`CHORES`].
 
 mod ci;
+mod clients;
 mod codegen;
 mod figures;
 mod files;
@@ -64,6 +65,11 @@ const CHORES: &[Chore] = &[
         "walkthroughs",
         "[--check | WORD] apply the walkthroughs of CONTRIBUTING.md to a copy, and test them",
         walkthroughs::run,
+    ),
+    (
+        "clients",
+        "             Solana's clients in JavaScript and Python against the node",
+        clients::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];
