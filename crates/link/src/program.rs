@@ -209,13 +209,6 @@ impl<'a> Program<'a> {
     /// Resolves symbol `number` of an object.
     pub(crate) fn resolve(&mut self, object: usize, number: usize) -> Result<Target, LinkError> {
         let symbol = self.objects[object].symbols[number];
-        if symbol.binding != Binding::Local && routines::is_refused(symbol.name) {
-            let message = "conversions between 128-bit integers and floats are not supported";
-            return Err(LinkError::new(format!("{message}: `{}`", symbol.name))
-                .object(&self.objects[object].name)
-                .help("convert by way of a 64-bit integer")
-                .once());
-        }
         let (object, symbol) = match symbol.binding {
             Binding::Local => (object, symbol),
             _ => match self.globals.get(symbol.name) {

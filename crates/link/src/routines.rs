@@ -1,5 +1,5 @@
 //! The routines that compilers call implicitly: memory functions, which call syscalls, and 128-bit
-//! arithmetic, which is written in assembly.
+//! arithmetic and conversions, which are written in assembly. Others stand for what a program lacks.
 //!
 //! Those of archives are not used: their compiler may pass 128-bit integers in another way than
 //! LLVM's implicit calls do. Rustc 1.99, for instance, returns them in memory.
@@ -20,6 +20,10 @@ pub(crate) enum Routine {
     Trap,
     /// 128-bit arithmetic.
     Int128(Int128),
+    /// A conversion between 128-bit integers and floats.
+    Convert(Convert),
+    /// A source of random numbers, which refuses.
+    Random(Random),
     /// A function that calls a syscall, for pointers to the syscall.
     Syscall(&'static str),
 }
@@ -34,6 +38,40 @@ pub(crate) enum Int128 {
     SignedQuotient,
     SignedRemainder,
 }
+
+/// A source of random numbers that versions of Rust's crate `getrandom` call where they know none.
+/// A program has no such source; a program may define one itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Random {
+    name: &'static str,
+    /// The crate's error number for an unsupported system.
+    error: i32,
+}
+
+const RANDOM: [Random; 2] = [
+    Random { name: "__getrandom_custom", error: i32::MIN },
+    Random { name: "__getrandom_v03_custom", error: 1 << 16 },
+];
+
+/// A conversion between a 128-bit integer and a float.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Convert {
+    name: &'static str,
+    /// What distinguishes it in the source, `convert.s`.
+    defined: &'static [&'static str],
+}
+
+/// All conversions.
+const CONVERSIONS: [Convert; 8] = [
+    Convert { name: "__floatuntidf", defined: &["TO_FLOAT"] },
+    Convert { name: "__floattidf", defined: &["TO_FLOAT", "SIGNED"] },
+    Convert { name: "__floatuntisf", defined: &["TO_FLOAT", "NARROW"] },
+    Convert { name: "__floattisf", defined: &["TO_FLOAT", "NARROW", "SIGNED"] },
+    Convert { name: "__fixunsdfti", defined: &[] },
+    Convert { name: "__fixdfti", defined: &["SIGNED"] },
+    Convert { name: "__fixunssfti", defined: &["NARROW"] },
+    Convert { name: "__fixsfti", defined: &["NARROW", "SIGNED"] },
+];
 
 const ROUTINES: &[Routine] = &[
     Routine::Memcpy,
@@ -63,21 +101,17 @@ pub(crate) fn syscall(name: &str) -> Option<&'static str> {
 
 /// Returns the names of all syscalls and routines.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    syscalls::names().filter(|it| *it != RETIRED).chain(ROUTINES.iter().map(|it| it.name()))
+    syscalls::names().filter(|it| *it != RETIRED).chain(routines().map(Routine::name))
+}
+
+fn routines() -> impl Iterator<Item = Routine> {
+    let tables = CONVERSIONS.map(Routine::Convert).into_iter().chain(RANDOM.map(Routine::Random));
+    ROUTINES.iter().copied().chain(tables)
 }
 
 /// Returns whether a name is that of a syscall or routine, so that no archive need be searched.
 pub(crate) fn provides(name: &str) -> bool {
     syscall(name).is_some() || Routine::by_name(name).is_some()
-}
-
-/// Returns whether a routine converts between 128-bit integers and floats. Compilers differ in how
-/// they pass 128-bit integers, so those of archives cannot be used.
-pub(crate) fn is_refused(name: &str) -> bool {
-    let rest = name.strip_prefix("__fix").or_else(|| name.strip_prefix("__float"));
-    rest.is_some_and(|it| {
-        ["dfti", "sfti", "unsdfti", "unssfti", "tidf", "tisf", "untidf", "untisf"].contains(&it)
-    })
 }
 
 /// Returns the help for an undefined symbol that compilers call implicitly.
@@ -108,7 +142,7 @@ pub(crate) fn advice(name: &str) -> &'static str {
 
 impl Routine {
     pub(crate) fn by_name(name: &str) -> Option<Self> {
-        ROUTINES.iter().copied().find(|it| it.name() == name)
+        routines().find(|it| it.name() == name)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -125,7 +159,9 @@ impl Routine {
             Self::Int128(Int128::Remainder) => "__umodti3",
             Self::Int128(Int128::SignedQuotient) => "__divti3",
             Self::Int128(Int128::SignedRemainder) => "__modti3",
-            Self::Syscall(name) => name,
+            Self::Convert(Convert { name, .. })
+            | Self::Random(Random { name, .. })
+            | Self::Syscall(name) => name,
         }
     }
 
@@ -138,7 +174,7 @@ impl Routine {
             Self::Memcmp | Self::Bcmp => Some("sol_memcmp_"),
             Self::Trap => Some("abort"),
             Self::Syscall(name) => Some(name),
-            Self::Int128(_) => None,
+            Self::Int128(_) | Self::Convert(_) | Self::Random(_) => None,
         }
     }
 
@@ -163,7 +199,11 @@ impl Routine {
                 ],
             ),
             Self::Trap | Self::Syscall(_) => (vec![], vec![exit]),
+            Self::Random(it) => (vec![insn(Op::Mov64Imm, 0, 0, 0, it.error.into())], vec![exit]),
             Self::Int128(wide) => (wide.code(), vec![]),
+            Self::Convert(Convert { defined, .. }) => {
+                (assembled(include_str!("routines/convert.s"), defined), vec![])
+            }
         };
         before.into_iter().chain(call).chain(after).collect()
     }
@@ -171,7 +211,6 @@ impl Routine {
 
 impl Int128 {
     fn code(self) -> Vec<Result<Insn, &'static str>> {
-        const MULTIPLY: &str = include_str!("routines/multiply.s");
         const CHECKED: &str = include_str!("routines/checked.s");
         const DIVIDE: &str = include_str!("routines/divide.s");
         let (rest, defined): (_, &[&str]) = match self {
@@ -182,15 +221,21 @@ impl Int128 {
             Self::SignedQuotient => (DIVIDE, &["SIGNED"]),
             Self::SignedRemainder => (DIVIDE, &["SIGNED", "REMAINDER"]),
         };
-        let options = selkie_asm::Options {
-            version: Version::V3,
-            defines: defined.iter().map(|&name| (name.to_owned(), 1)).collect(),
-            ..selkie_asm::Options::default()
-        };
-        let output = selkie_asm::assemble(&format!("{MULTIPLY}{rest}"), &options);
-        let Assembly { text, .. } = output.assembly.expect("the linker's own source is sound");
-        instructions(Version::V3, &text)
-            .map(|(_, insn)| Ok(insn.expect("it was just assembled")))
-            .collect()
+        assembled(rest, defined)
     }
+}
+
+/// Assembles a routine, behind the macros of all of them.
+fn assembled(source: &str, defined: &[&str]) -> Vec<Result<Insn, &'static str>> {
+    const MACROS: &str = include_str!("routines/multiply.s");
+    let options = selkie_asm::Options {
+        version: Version::V3,
+        defines: defined.iter().map(|&name| (name.to_owned(), 1)).collect(),
+        ..selkie_asm::Options::default()
+    };
+    let output = selkie_asm::assemble(&format!("{MACROS}{source}"), &options);
+    let Assembly { text, .. } = output.assembly.expect("the linker's own source is sound");
+    instructions(Version::V3, &text)
+        .map(|(_, insn)| Ok(insn.expect("it was just assembled")))
+        .collect()
 }

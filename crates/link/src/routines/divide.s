@@ -4,18 +4,6 @@
 ; Knuth's algorithm D with digits of 32 bits. Where the divisor has more than 64 bits, its upper 64
 ; give a quotient that is too large by one at most.
 
-.macro normalize number, count  ; shifts the highest set bit to the top; clobbers r5
-    mov64 \count, 0
-.irp bits, 32, 16, 8, 4, 2, 1
-    mov64 r5, \number
-    rsh64 r5, 64 - \bits
-    jne r5, 0, 1f
-    lsh64 \number, \bits
-    add64 \count, \bits
-1:
-.endr
-.endm
-
 ; One digit: r0 = r2 / r3, where r4 and r5 are the halves of r3 and r6 is the digit below r2; r2
 ; becomes the remainder. Clobbers r1, r7 and r8.
 .macro digit

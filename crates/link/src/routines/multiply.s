@@ -39,6 +39,18 @@
 5:
 .endm
 
+.macro normalize number, count  ; shifts the highest set bit to the top; clobbers r5
+    mov64 \count, 0
+.irp bits, 32, 16, 8, 4, 2, 1
+    mov64 r5, \number
+    rsh64 r5, 64 - \bits
+    jne r5, 0, 1f
+    lsh64 \number, \bits
+    add64 \count, \bits
+1:
+.endr
+.endm
+
 .macro product  ; r0 and r2 = r1 and r2 times r3 and r4, modulo 2^128; clobbers r5 and r9
     mul64 r2, r3
     mul64 r4, r1

@@ -107,13 +107,58 @@ fn pairs() -> Vec<Pair> {
 #[track_caller]
 fn check(name: &str, is_defined: fn(&Pair) -> bool, expected: fn(u128, u128) -> u128) {
     let pairs: Vec<Pair> = pairs().into_iter().filter(is_defined).collect();
+    check_each(name, &pairs, u128::MAX, expected);
+}
+
+/// Checks the bits of the results that `mask` has.
+#[track_caller]
+fn check_each(name: &str, pairs: &[Pair], mask: u128, expected: impl Fn(u128, u128) -> u128) {
     for version in VERSIONS {
-        let results = results(name, version, &pairs);
+        let results = results(name, version, pairs);
         assert_eq!(results.len(), pairs.len());
         for (&(a, b), result) in pairs.iter().zip(results) {
-            assert_eq!(result, expected(a, b), "{name}({a:#x}, {b:#x}) on {version}");
+            assert_eq!(result & mask, expected(a, b), "{name}({a:#x}, {b:#x}) on {version}");
         }
     }
+}
+
+/// Checks a conversion to a float, whose bits are returned in one register.
+#[track_caller]
+fn check_to_float(name: &str, expected: fn(u128) -> u64) {
+    check_each(name, &pairs(), u64::MAX.into(), |a, _| expected(a).into());
+}
+
+/// Checks a conversion of a float, whose bits are passed in one register: of floats with every
+/// exponent from 0 to that of NaN, and fractions at the edges and between.
+#[track_caller]
+fn check_from_float(name: &str, fraction_bits: u32, exponent_bits: u32, expected: fn(u64) -> u128) {
+    let ones = (1_u64 << fraction_bits) - 1;
+    let mut fractions = vec![0, 1, 2, ones / 2, ones / 2 + 1, ones - 1, ones];
+    fractions.extend(pairs().iter().rev().take(20).map(|it| it.0 as u64 & ones));
+    let exponents = 0..1_u64 << exponent_bits;
+    let floats = exponents.flat_map(|exponent| {
+        let sign = 1 << (fraction_bits + exponent_bits);
+        let float = move |it: &u64| exponent << fraction_bits | it;
+        fractions.iter().map(float).flat_map(move |it| [it, it | sign]).collect::<Vec<_>>()
+    });
+    let pairs: Vec<Pair> = floats.map(|it| (it.into(), 0)).collect();
+    check_each(name, &pairs, u128::MAX, |a, _| expected(a as u64));
+}
+
+#[test]
+fn conversions_of_int128_to_floats_round_as_the_host_does() {
+    check_to_float("__floatuntidf", |it| (it as f64).to_bits());
+    check_to_float("__floattidf", |it| (it.cast_signed() as f64).to_bits());
+    check_to_float("__floatuntisf", |it| (it as f32).to_bits().into());
+    check_to_float("__floattisf", |it| (it.cast_signed() as f32).to_bits().into());
+}
+
+#[test]
+fn conversions_of_floats_to_int128_saturate_as_the_host_does() {
+    check_from_float("__fixunsdfti", 52, 11, |it| f64::from_bits(it) as u128);
+    check_from_float("__fixdfti", 52, 11, |it| (f64::from_bits(it) as i128).cast_unsigned());
+    check_from_float("__fixunssfti", 23, 8, |it| f32::from_bits(it as u32) as u128);
+    check_from_float("__fixsfti", 23, 8, |it| (f32::from_bits(it as u32) as i128).cast_unsigned());
 }
 
 #[test]
