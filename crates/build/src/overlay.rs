@@ -30,6 +30,24 @@ const EDITS: &[Edit] = &[
         from: "AlignedStorage::<T, 4096>",
         to: "AlignedStorage::<T, 2048>",
     },
+    // LLVM cannot select atomic instructions of 8 and 16 bits, and a single thread needs none.
+    Edit {
+        path: "core/src/sync/atomic.rs",
+        from: "intrinsics::atomic_",
+        to: "crate::sync::plain::atomic_",
+    },
+    Edit {
+        path: "core/src/sync/mod.rs",
+        from: "pub mod atomic;\n",
+        to: "pub mod atomic;\nmod plain;\n",
+    },
+    // Where pointers cannot be atomic, no writable variable holds the functions for the system's
+    // errors, of which a program meets none.
+    Edit {
+        path: "core/src/io/error.rs",
+        from: "all(target_has_atomic_load_store = \"ptr\", not(no_io_statics))",
+        to: "all(target_has_atomic_load_store = \"ptr\", not(target_os = \"solana\"))",
+    },
     Edit {
         path: "std/build.rs",
         from: "|| target_os == \"zkvm\"",
@@ -67,8 +85,10 @@ const EDITS: &[Edit] = &[
 ];
 
 /// Files that are added to the source.
-const ADDED: &[(&str, &str)] =
-    &[("std/src/sys/alloc/solana.rs", include_str!("overlay/alloc.rs.txt"))];
+const ADDED: &[(&str, &str)] = &[
+    ("core/src/sync/plain.rs", include_str!("overlay/atomic.rs.txt")),
+    ("std/src/sys/alloc/solana.rs", include_str!("overlay/alloc.rs.txt")),
+];
 
 /// Creates the overlay unless it exists, and returns its folder. The name of the folder is a hash of
 /// source and edits, because cargo assumes that the library's source never changes.
