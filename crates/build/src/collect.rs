@@ -14,7 +14,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 /// The argument that tells a program that rustc started it as its linker.
-pub const ARGUMENT: &str = "--collect-for-selkie";
+pub(crate) const ARGUMENT: &str = "--collect-for-selkie";
 
 /// The inputs of the linker.
 #[derive(Serialize, Deserialize, Debug)]
@@ -33,7 +33,7 @@ impl Collected {
 /// # Errors
 ///
 /// If a file cannot be read or written, or the arguments name no output.
-pub fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let (output, objects) = files(arguments);
     let output = output.ok_or_else(|| io::Error::other("the linker was given no -o"))?;
     let mut folder = output.clone().into_os_string();

@@ -12,7 +12,8 @@
 //! | `toolchain` | finding a Rust toolchain with LLVM 23 and the standard library's source |
 //! | `target` | the target specification for rustc |
 //! | `overlay` | the standard library's source, patched for Solana |
-//! | [`collect`] | the stand-in for rustc's linker, which keeps its inputs |
+//! | `collect` | the stand-in for rustc's linker, which keeps its inputs |
+//! | `wrapper` | the stand-in for rustc, which adjusts its arguments |
 //! | `view` | a manifest without dependencies that only tests need |
 //! | `metadata` | `cargo metadata` |
 //! | `options` | options, progress and compiled objects |
@@ -24,7 +25,7 @@
 
 mod assembly;
 pub mod c;
-pub mod collect;
+mod collect;
 pub mod failure;
 mod metadata;
 mod options;
@@ -36,6 +37,9 @@ mod system;
 mod target;
 mod toolchain;
 mod view;
+mod wrapper;
+
+use std::{ffi::OsString, io};
 
 use selkie_link::Linked;
 
@@ -53,6 +57,17 @@ pub struct Built {
     pub stripped: Linked,
     /// The same program with symbols and debug information, for tools.
     pub whole: Linked,
+}
+
+/// Runs as the linker or the compiler that cargo was given, and returns the exit code; `None` if
+/// the arguments, without the program's name, are not those of either.
+#[must_use]
+pub fn run_for_cargo(arguments: Vec<OsString>) -> Option<io::Result<u8>> {
+    if wrapper::is_started_by_cargo(&arguments) {
+        return Some(wrapper::run(&arguments));
+    }
+    let is_collector = arguments.iter().any(|it| it == collect::ARGUMENT);
+    is_collector.then(|| collect::run(arguments.into_iter()).map(|()| 0))
 }
 
 /// Links compiled objects.

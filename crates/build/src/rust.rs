@@ -24,7 +24,7 @@ use crate::{
     system::{typed, write_if_changed},
     target,
     toolchain::Toolchain,
-    view,
+    view, wrapper,
 };
 
 pub use crate::toolchain::{INSTALL, TESTED};
@@ -37,6 +37,15 @@ pub use crate::toolchain::{INSTALL, TESTED};
 pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
     Toolchain::find(named).map(|toolchain| toolchain.title())
 }
+
+/// Flags for all crates: the backend of `getrandom` that the linker provides.
+const FLAGS: &str = "--cfg getrandom_backend=\"custom\"";
+
+/// The environment variable that sets the debug information of the release profile.
+const DEBUG_VARIABLE: &str = "CARGO_PROFILE_RELEASE_DEBUG";
+
+/// Debug information with types and variables. It does not change the program.
+const FULL_DEBUG: &str = "2";
 
 /// A package and how it is compiled.
 struct Job<'a> {
@@ -52,6 +61,8 @@ struct Job<'a> {
     library: String,
     /// Environment variables for settings that the release profile does not contain.
     profile: Vec<(&'static str, &'static str)>,
+    /// The debug information to compile with, if not that of the profile.
+    debug: Option<&'static str>,
     specification: PathBuf,
     options: &'a Options,
 }
@@ -85,7 +96,11 @@ pub fn compile(
             Outcome::Unresolved if job.leave_out_tests()? => {
                 progress.output("trying again without dev-dependencies\n");
             }
-            Outcome::NeedsStd | Outcome::Refused | Outcome::Unresolved => {
+            Outcome::Crashed if job.change_debug() => {
+                let kind = if job.debug == Some(FULL_DEBUG) { "with full" } else { "without" };
+                progress.output(&format!("trying again {kind} debug information\n"));
+            }
+            Outcome::NeedsStd | Outcome::Refused | Outcome::Unresolved | Outcome::Crashed => {
                 return Err(Failure::Compiler(typed(&job.command(std, &source))));
             }
         }
@@ -116,6 +131,8 @@ enum Outcome {
     /// A crate needs `std`, which was not built.
     NeedsStd,
     Refused,
+    /// The compiler crashed.
+    Crashed,
     /// Cargo failed before it started a compiler.
     Unresolved,
 }
@@ -156,9 +173,23 @@ impl<'a> Job<'a> {
             library,
             profile: missing_in_profile(&root.join("Cargo.toml")),
             target,
+            debug: None,
             specification,
             options,
         })
+    }
+
+    /// Switches to the next kind of debug information to try after a crash, and returns whether
+    /// there is one. LLVM crashes on some that lacks types.
+    fn change_debug(&mut self) -> bool {
+        let is_full = self.profile.contains(&(DEBUG_VARIABLE, FULL_DEBUG));
+        let next = match self.debug {
+            None if !is_full => Some(FULL_DEBUG),
+            None | Some(FULL_DEBUG) => Some("0"),
+            Some(_) => None,
+        };
+        self.debug = next.or(self.debug);
+        next.is_some()
     }
 
     /// Switches to the view without dev-dependencies, and returns whether there is one that was not
@@ -195,12 +226,12 @@ impl<'a> Job<'a> {
         command.env("__CARGO_TESTS_ONLY_SRC_ROOT", source);
         command.env("RUSTC_BOOTSTRAP", "1");
         // Replaces the user's flags, which are for the host.
-        command.env("RUSTFLAGS", "-Cpasses=lower-atomic");
+        command.env("RUSTFLAGS", FLAGS);
         command.env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
+        command.env("RUSTC_WRAPPER", &self.options.linker);
         command.env(target::LINKER_VARIABLE, &self.options.linker);
-        for (name, value) in &self.profile {
-            command.env(name, value);
-        }
+        command.envs(self.profile.iter().copied());
+        command.envs(self.debug.map(|it| (DEBUG_VARIABLE, it)));
         command
     }
 
@@ -219,7 +250,7 @@ impl<'a> Job<'a> {
         };
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
         let output = child.stdout.take().expect("it was asked for");
-        let (mut needs_std, mut is_started) = (false, false);
+        let (mut needs_std, mut is_started, mut is_crash) = (false, false, false);
         let mut said = Vec::new();
         for line in BufReader::new(output).lines() {
             let line = line.map_err(failed)?;
@@ -227,6 +258,7 @@ impl<'a> Job<'a> {
             is_started |= message["reason"] != "build-finished";
             let message = &message["message"];
             needs_std |= is_about_std(message);
+            is_crash |= wrapper::is_about_crash(message);
             said.extend(message["rendered"].as_str().map(str::to_owned));
             // Errors about a missing `std` are not shown, since the build is retried with `std`.
             if std || !needs_std {
@@ -237,6 +269,7 @@ impl<'a> Job<'a> {
         Ok(match (status.success(), needs_std) {
             (true, _) => Outcome::Done,
             (false, true) => Outcome::NeedsStd,
+            (false, false) if is_crash => Outcome::Crashed,
             (false, false) if is_started => Outcome::Refused,
             (false, false) => Outcome::Unresolved,
         })
@@ -318,7 +351,7 @@ fn missing_in_profile(manifest: &Path) -> Vec<(&'static str, &'static str)> {
     let usual = [
         ("lto", "CARGO_PROFILE_RELEASE_LTO", "fat"),
         ("codegen-units", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
-        ("debug", "CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only"),
+        ("debug", DEBUG_VARIABLE, FULL_DEBUG),
     ];
     let text = fs::read_to_string(manifest).unwrap_or_default();
     let table: toml::Table = text.parse().unwrap_or_default();

@@ -43,12 +43,10 @@ fn arguments() -> impl Iterator<Item = OsString> {
     name.into_iter().chain(command).chain(arguments)
 }
 
-/// Runs as the linker that `selkie build` gives rustc, if the arguments ask for that.
-fn run_as_collector() -> Option<ExitCode> {
-    let is_collector = std::env::args_os().any(|it| it == selkie_build::collect::ARGUMENT);
-    is_collector.then_some(())?;
-    Some(match selkie_build::collect::run(std::env::args_os().skip(1)) {
-        Ok(()) => ExitCode::SUCCESS,
+/// Runs as the linker or the compiler that `selkie build` gives cargo, if the arguments ask for that.
+fn run_for_cargo() -> Option<ExitCode> {
+    Some(match selkie_build::run_for_cargo(std::env::args_os().skip(1).collect())? {
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             Ui::new(false, clap::ColorChoice::Never).error(&error.into());
             ExitCode::FAILURE
@@ -57,7 +55,7 @@ fn run_as_collector() -> Option<ExitCode> {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = run_as_collector() {
+    if let Some(code) = run_for_cargo() {
         return code;
     }
     let Cli { json, color, command } = match parse(arguments().collect()) {

@@ -209,15 +209,23 @@ fn rust_programs_build_with_and_without_std() {
 }
 
 /// What the same source says where processors have such numbers.
-const NUMBERS: [&str; 5] = [
+const NUMBERS: [&str; 12] = [
     "float 7.575520833333334 0 7575520833",
     "signed -3000000096000001020000003600 None -2999991096026712939861",
     "rest -184017 -22888184326171882781983",
     "checked Some(2029141848108050676) None",
     "counts [(5, 1), (3, 2)]",
+    "wide -7000063150189901000000000000 -7000063000000000000000000000 7000063150189901000000000000",
+    "whole -7000063150189901134279064126935269376 1000009021455700228590010368",
+    "shift -939532571875011316514253454713028608 52154534684046367305",
+    "atomic [false, true, true] 79 -259 fffffffffffffffc 5",
+    "io failed to fill whole buffer UnexpectedEof Some(2)",
+    // There is no randomness, of which programs learn when they ask for it.
+    "older Err(2147483648)",
+    "newer true",
 ];
 
-/// Floating point, 128 bits, hashing.
+/// Floating point, 128 bits, hashing, atomic accesses, errors of the system, randomness.
 fn numbers(place: &Place, version: &str) {
     copy(&repository().join("testdata/build"), &place.folder);
     let built = place.build("numbers", &["--arch", version]);

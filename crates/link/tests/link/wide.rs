@@ -1,5 +1,12 @@
 //! Arithmetic of 128 bits, as the linker's own routines do it.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "conversions are tested"
+)]
+
 use selkie_isa::Version;
 
 use crate::{

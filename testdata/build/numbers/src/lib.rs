@@ -2,7 +2,11 @@
 //!
 //! What it logs of the bytes that it is given has to be what the same source gives elsewhere.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    io::{self, Read as _},
+    sync::atomic::{AtomicBool, AtomicI16, AtomicPtr, AtomicU8, AtomicU64, Ordering},
+};
 
 use solana_account_info::AccountInfo;
 use solana_msg::msg;
@@ -30,5 +34,57 @@ fn process(_: &Pubkey, _: &[AccountInfo], data: &[u8]) -> ProgramResult {
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|&(byte, count)| (count, byte));
     msg!("counts {:?}", counts);
+
+    wide(data);
+    atomics(data);
+    errors(data);
+    randomness();
     Ok(())
+}
+
+/// Conversions between 128-bit integers and floats, and shifts by a number that is not constant.
+fn wide(data: &[u8]) {
+    let number = data.iter().fold(-7_i128, |number, &it| number * 1_000_003_007 - i128::from(it));
+    let float = number as f64;
+    msg!("wide {} {} {}", float, number as f32, number.unsigned_abs() as f64);
+    msg!("whole {} {}", (float * 1e9) as i128, (-float / 7.0) as u128);
+    let shift = u32::from(data[0]) * 9;
+    msg!("shift {} {}", number << shift, number.unsigned_abs() >> shift);
+}
+
+/// Statics in which every kind of atomic access leaves something.
+fn atomics(data: &[u8]) {
+    static SEEN: AtomicBool = AtomicBool::new(false);
+    static BYTE: AtomicU8 = AtomicU8::new(0);
+    static SMALL: AtomicI16 = AtomicI16::new(0);
+    static LARGE: AtomicU64 = AtomicU64::new(0);
+    static PLACE: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+    let before: Vec<bool> = data.iter().map(|_| SEEN.swap(true, Ordering::Relaxed)).collect();
+    for &it in data {
+        BYTE.fetch_add(it.wrapping_mul(77), Ordering::SeqCst);
+        SMALL.fetch_min(-i16::from(it), Ordering::AcqRel);
+        SMALL.fetch_xor(0x100, Ordering::Release);
+        let _ = LARGE.compare_exchange(u64::from(it) - 3, u64::MAX / 3, Ordering::AcqRel, Ordering::Relaxed);
+        LARGE.fetch_nand(u64::from(it), Ordering::SeqCst);
+    }
+    PLACE.store(&raw const data[1] as *mut u8, Ordering::Release);
+    // The address is that of the second byte.
+    let second = unsafe { *PLACE.load(Ordering::Acquire) };
+    let (byte, small, large) = (BYTE.load(Ordering::Relaxed), &SMALL, LARGE.load(Ordering::Relaxed));
+    msg!("atomic {:?} {} {} {:x} {}", before, byte, small.load(Ordering::Acquire), large, second);
+}
+
+/// Errors of input and output.
+fn errors(mut data: &[u8]) {
+    let mut bytes = [0; 4];
+    let error = data.read_exact(&mut bytes).expect_err("there are fewer bytes");
+    let system = io::Error::from_raw_os_error(2);
+    msg!("io {} {:?} {:?}", error, error.kind(), system.raw_os_error());
+}
+
+/// Random numbers, which a program has to do without.
+fn randomness() {
+    let (mut older, mut newer) = ([0; 8], [0; 8]);
+    msg!("older {:?}", getrandom_02::getrandom(&mut older).map_err(|error| error.code()));
+    msg!("newer {:?}", getrandom_03::fill(&mut newer).is_err());
 }

@@ -1,0 +1,230 @@
+//! The stand-in for rustc that cargo starts: rustc with a few other arguments for a program's crates.
+//!
+//! - Crates that are both `cdylib` and `lib` are only compiled as `lib` where another crate depends
+//!   on them, and crates that are to be optimized while linking are not compiled to machine code
+//!   first. Cargo cannot be told so; it would build a program of each such dependency.
+//! - `getrandom` before 0.3 compiles for an unknown system only with its features `custom` or `dummy`.
+//! - A crash of rustc becomes a diagnostic, by which [`crate::rust`] recognizes it.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, BufRead as _, BufReader, Write as _},
+    process::{Command, ExitStatus, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::target;
+
+/// The code of the diagnostic about a crash of rustc.
+const CRASH: &str = "selkie::crash";
+
+/// What LLVM writes in front of its last words.
+const LLVM_ERROR: &str = "LLVM ERROR: ";
+
+/// Features that let crates compile for a system that they do not know: crate, feature.
+const FEATURES: &[(&str, &str)] = &[("getrandom", "custom"), ("getrandom", "dummy")];
+
+/// Returns whether these are the arguments of a wrapper, without the program's own name: cargo puts
+/// the path of rustc first.
+pub(crate) fn is_started_by_cargo(arguments: &[OsString]) -> bool {
+    let rustc = arguments.first().map(std::path::Path::new);
+    rustc.is_some_and(|it| it.is_absolute() && it.file_stem() == Some(OsStr::new("rustc")))
+}
+
+/// Runs rustc as cargo asks, and returns its exit code.
+///
+/// # Errors
+///
+/// If rustc cannot be started.
+pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
+    let (rustc, arguments) = arguments.split_first().expect("the first one names rustc");
+    let mut command = Command::new(rustc);
+    let Some(name) = program_crate(arguments) else {
+        return Ok(exit_code(command.args(arguments).status()?));
+    };
+    let mut child = command.args(adjusted(arguments, name)).stderr(Stdio::piped()).spawn()?;
+    let output = child.stderr.take().expect("it was asked for");
+    let mut plain = Vec::new();
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line?;
+        // Diagnostics are JSON. Of other text it is not known yet whether a crash wrote it.
+        if line.starts_with(b"{") { forward(&line)? } else { plain.push(line) }
+    }
+    let status = child.wait()?;
+    match crash(name, status, &plain) {
+        Some(diagnostic) => forward(diagnostic.to_string().as_bytes())?,
+        None => plain.iter().try_for_each(|line| forward(line))?,
+    }
+    Ok(exit_code(status))
+}
+
+fn forward(line: &[u8]) -> io::Result<()> {
+    io::stderr().write_all(&[line, b"\n"].concat())
+}
+
+/// Returns rustc's exit code, or that of its other failures if a signal ended it.
+fn exit_code(status: ExitStatus) -> u8 {
+    status.code().and_then(|it| u8::try_from(it).ok()).unwrap_or(101)
+}
+
+/// Returns the name of the crate if it is compiled for our target.
+fn program_crate(arguments: &[OsString]) -> Option<&str> {
+    let follows = |name| {
+        let at = arguments.iter().position(|it| it == name)?;
+        arguments.get(at + 1)?.to_str()
+    };
+    let target = std::path::Path::new(follows("--target")?).file_stem()?;
+    // Cargo asks for the target's settings with a crate of this name.
+    follows("--crate-name").filter(|&it| target == target::NAME && it != "___")
+}
+
+/// Returns rustc's arguments for a crate.
+fn adjusted(arguments: &[OsString], name: &str) -> Vec<OsString> {
+    let mut adjusted = without_cdylib(arguments);
+    let is_program = adjusted.windows(2).any(|it| it[0] == "--crate-type" && it[1] == "cdylib");
+    let has_lto = adjusted.iter().filter_map(|it| it.to_str()).any(|it| {
+        let setting = it.strip_prefix("-C").unwrap_or(it);
+        ["lto", "embed-bitcode", "linker-plugin-lto"].iter().any(|it| setting.starts_with(it))
+    });
+    if !is_program && !has_lto {
+        adjusted.push("-Clinker-plugin-lto".into());
+    }
+    for (_, feature) in FEATURES.iter().filter(|(of, _)| *of == name) {
+        adjusted.extend(["--cfg".into(), format!("feature=\"{feature}\"").into()]);
+    }
+    adjusted
+}
+
+/// Removes the crate type `cdylib` if there are others.
+fn without_cdylib(arguments: &[OsString]) -> Vec<OsString> {
+    let is_type = |it: &[OsString]| it[0] == "--crate-type";
+    let is_only = arguments.windows(2).filter(|it| is_type(it)).all(|it| it[1] == "cdylib");
+    let mut kept = Vec::new();
+    let mut rest = arguments.iter().peekable();
+    while let Some(argument) = rest.next() {
+        let is_cdylib = rest.peek().is_some_and(|it| *it == "cdylib");
+        if argument == "--crate-type" && is_cdylib && !is_only {
+            rest.next();
+        } else {
+            kept.push(argument.clone());
+        }
+    }
+    kept
+}
+
+/// Returns the diagnostic about a crash, if rustc or LLVM crashed.
+fn crash(name: &str, status: ExitStatus, plain: &[Vec<u8>]) -> Option<Value> {
+    let text: Vec<_> = plain.iter().map(|it| String::from_utf8_lossy(it)).collect();
+    let message = if let Some(at) = text.iter().position(|it| it.contains(LLVM_ERROR)) {
+        let (_, error) = text[at].split_once(LLVM_ERROR).expect("it contains the text");
+        let function = text[at..].iter().find_map(|it| it.strip_prefix("In function: "));
+        let function = function.map(selkie_inspect::demangle);
+        let place = function.map(|it| format!(" in `{it}`")).unwrap_or_default();
+        format!("LLVM cannot compile `{name}`{place}: {}", first_words(error))
+    } else if status.code().is_none() {
+        format!("rustc crashed while it compiled `{name}` ({status})")
+    } else {
+        return None;
+    };
+    let rendered = format!(
+        "error: {message}\n  = note: this is a mistake of the compiler, not of the program\n\n"
+    );
+    Some(json!({
+        "$message_type": "diagnostic", "message": message, "code": { "code": CRASH },
+        "level": "error", "spans": [], "children": [], "rendered": rendered,
+    }))
+}
+
+/// Returns what LLVM cannot select, without the addresses and locations that follow.
+fn first_words(error: &str) -> &str {
+    const WORDS_BYTES_MAX: usize = 200;
+    let end = error.find(" @[").unwrap_or(error.len()).min(WORDS_BYTES_MAX);
+    error.get(..end).unwrap_or(error)
+}
+
+/// Returns whether a diagnostic is about a crash of rustc.
+pub(crate) fn is_about_crash(message: &Value) -> bool {
+    message["code"]["code"] == CRASH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[track_caller]
+    fn check(given: &str, expected: &str) {
+        let target = format!(" --target /t/{}.json", target::NAME);
+        let given = words(&(given.to_owned() + &target));
+        let name = program_crate(&given).expect("it is for the target");
+        assert_eq!(adjusted(&given, name), words(&expected.replace(" @", &target)));
+    }
+
+    #[test]
+    fn dependency_is_compiled_as_a_library_to_be_optimized_while_linking() {
+        check(
+            "--crate-name spl_token --crate-type cdylib --crate-type lib",
+            "--crate-name spl_token --crate-type lib @ -Clinker-plugin-lto",
+        );
+        check(
+            "--crate-name borsh --crate-type lib -C linker-plugin-lto",
+            "--crate-name borsh --crate-type lib -C linker-plugin-lto @",
+        );
+        check(
+            "--crate-name borsh --crate-type lib -C embed-bitcode=no",
+            "--crate-name borsh --crate-type lib -C embed-bitcode=no @",
+        );
+        check(
+            "--crate-name vault --crate-type cdylib -C lto=fat",
+            "--crate-name vault --crate-type cdylib -C lto=fat @",
+        );
+    }
+
+    #[test]
+    fn getrandom_gets_the_features_for_unknown_systems() {
+        check(
+            "--crate-name getrandom --crate-type lib -C embed-bitcode=no",
+            "--crate-name getrandom --crate-type lib -C embed-bitcode=no @ \
+             --cfg feature=\"custom\" --cfg feature=\"dummy\"",
+        );
+    }
+
+    #[test]
+    fn only_crates_for_the_target_are_changed() {
+        let others = ["--crate-name build_script_build --crate-type bin", "-vV", ""];
+        assert!(others.iter().all(|it| program_crate(&words(it)).is_none()));
+        let probe = format!("- --crate-name ___ --target {}.json", target::NAME);
+        assert_eq!(program_crate(&words(&probe)), None);
+    }
+
+    #[test]
+    fn wrapper_is_told_by_the_path_of_rustc() {
+        assert!(is_started_by_cargo(&words("/toolchain/bin/rustc -vV")));
+        assert!(!is_started_by_cargo(&words("build rustc")));
+        assert!(!is_started_by_cargo(&[]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn crashes_are_told_from_errors_in_the_program() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let crash = |wait_status, text: &str| {
+            let lines: Vec<_> = text.lines().map(|it| it.as_bytes().to_vec()).collect();
+            crash("vault", ExitStatus::from_raw(wait_status), &lines)
+        };
+        assert_eq!(crash(0x100, "aborting due to 1 previous error"), None);
+        let killed = crash(11, "error: rustc interrupted by SIGSEGV").expect("it is a crash");
+        assert!(is_about_crash(&killed));
+        let unselected = "rustc-LLVM ERROR: Cannot select: t7: i32 = AtomicSwap @[ a.rs:1 ]\n\
+                          In function: _ZN5vault4fill17h0123456789abcdefE";
+        let unselected = crash(0x6500, unselected).expect("it is a crash");
+        assert_eq!(
+            unselected["message"],
+            "LLVM cannot compile `vault` in `vault::fill`: Cannot select: t7: i32 = AtomicSwap"
+        );
+    }
+}
