@@ -16,6 +16,7 @@ mod source;
 mod tidy;
 mod toolchains;
 mod walkthroughs;
+mod wild;
 
 use std::{
     path::Path,
@@ -70,6 +71,11 @@ const CHORES: &[Chore] = &[
         "clients",
         "             Solana's clients in JavaScript and Python against the node",
         clients::run,
+    ),
+    (
+        "wild",
+        "[PACKAGE...]    build programs of other authors for docs/rust-programs.md",
+        wild::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];

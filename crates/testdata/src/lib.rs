@@ -55,6 +55,16 @@ pub fn fetch(sources: &Path, tell: &dyn Fn(&str)) -> Result<()> {
     Ok(())
 }
 
+/// Returns the folder of a package's sources, downloading it if necessary.
+///
+/// # Errors
+/// If cargo cannot download the package.
+pub fn package(name: &str, version: &str, tell: &dyn Fn(&str)) -> Result<PathBuf> {
+    let registry = Registry { scratch: repository().join("target/fixtures"), tell };
+    let manifest = registry.file(name, version, Path::new("Cargo.toml"))?;
+    Ok(manifest.parent().context("the manifest is in no folder")?.to_owned())
+}
+
 /// Returns the folder of the repository's lists.
 #[must_use]
 pub fn sources() -> PathBuf {

@@ -1,0 +1,238 @@
+//! `cargo xtask wild`: builds programs of other authors as their packages carry them.
+//!
+//! Programs are rows of `xtask/wild.tsv`: packages of crates.io, and folders of `testdata/wild`,
+//! whose version is `-`. Each is copied, built for V0 and V3, and run if the row says how. Results
+//! are kept in `target/wild/results.tsv`, and the table of `docs/rust-programs.md` is made from them.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::{output, repository, say};
+
+const DOCUMENT: &str = "docs/rust-programs.md";
+/// The lines of the document between which the table is.
+const BEGIN: &str = "<!-- `cargo xtask wild` writes this table. -->\n";
+const END: &str = "<!-- end of the table -->\n";
+
+/// A program to build.
+struct Row {
+    package: String,
+    version: String,
+    kind: String,
+    /// Arguments of `selkie run`, if it can be run alone.
+    call: Option<String>,
+}
+
+/// The columns of a result after name and version, as text.
+type Measured = [String; 5];
+
+/// Runs the chore for all programs, or for those that are named.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let rows = rows(&fs::read_to_string(repository().join("xtask/wild.tsv"))?)?;
+    let is_named = |it: &&Row| arguments.is_empty() || arguments.contains(&it.package);
+    let chosen: Vec<&Row> = rows.iter().filter(is_named).collect();
+    ensure!(!chosen.is_empty(), "usage: cargo xtask wild [PACKAGE...], of xtask/wild.tsv");
+    output(Command::new("cargo").args(["build", "--quiet", "--package", "selkie-cli"]))?;
+    let folder = repository().join("target/wild");
+    fs::create_dir_all(&folder)?;
+    // A copy, so that the repository may be changed in the meantime.
+    fs::copy(repository().join("target/debug/selkie"), folder.join("selkie"))?;
+    let path = folder.join("results.tsv");
+    let mut results = read_results(&fs::read_to_string(&path).unwrap_or_default());
+    for row in chosen {
+        let measured = measure(row, &folder)?;
+        say(&format!("{} {}: {}", row.package, row.version, measured.join(", ")));
+        results.insert((row.package.clone(), row.version.clone()), measured);
+        fs::write(&path, write_results(&results))?;
+    }
+    let document = repository().join(DOCUMENT);
+    let text = fs::read_to_string(&document)?;
+    fs::write(&document, with_table(&text, &table(&rows, &results))?)?;
+    Ok(())
+}
+
+fn rows(text: &str) -> Result<Vec<Row>> {
+    let lines = text.lines().skip(1).filter(|it| !it.is_empty());
+    lines
+        .map(|line| {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [package, version, kind, call] = columns[..] else {
+                anyhow::bail!("not a row of xtask/wild.tsv: {line}")
+            };
+            let [package, version, kind] = [package, version, kind].map(str::to_owned);
+            let call = Some(call.to_owned()).filter(|it| !it.is_empty());
+            Ok(Row { package, version, kind, call })
+        })
+        .collect()
+}
+
+/// Builds a program for each version, and runs it.
+fn measure(row: &Row, folder: &Path) -> Result<Measured> {
+    let source = source(row, folder)?;
+    let begun = now();
+    let built = build(&source, "v3", folder)?;
+    let seconds = begun.elapsed().as_secs().to_string();
+    let error = |it: &Value| it["error"].as_str().map(str::to_owned);
+    if let Some(error) = error(&built) {
+        return Ok(["", "", "", &seconds, &error].map(str::to_owned));
+    }
+    let units = row.call.as_deref().map_or_else(|| Ok(String::new()), |call| units(&built, call));
+    let older = build(&source, "v0", folder)?;
+    let bytes = |it: &Value| it["bytes"].as_u64().map(|it| it.to_string()).unwrap_or_default();
+    let failed = units.as_ref().err().map(|it| format!("{it:#}").replace(['\t', '\n'], " "));
+    let note = failed.or_else(|| error(&older)).unwrap_or_default();
+    Ok([bytes(&built), bytes(&older), units.unwrap_or_default(), seconds, note])
+}
+
+#[allow(clippy::disallowed_methods, reason = "measures the time of builds")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Copies the program's source unless it is there, and returns the folder.
+fn source(row: &Row, folder: &Path) -> Result<PathBuf> {
+    let copy = folder.join("sources").join(format!("{}-{}", row.package, row.version));
+    let from = match row.version.as_str() {
+        "-" => repository().join("testdata/wild").join(&row.package),
+        version if !copy.exists() => selkie_testdata::package(&row.package, version, &say)?,
+        _ => return Ok(copy),
+    };
+    fs::create_dir_all(copy.parent().expect("it is in a folder"))?;
+    output(Command::new("cp").args(["-r", "--no-target-directory"]).arg(from).arg(&copy))?;
+    // Without a workspace of its own it would be taken for a member of the repository's.
+    let manifest = copy.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest)?;
+    if !text.contains("[workspace]") {
+        fs::write(&manifest, text + "\n[workspace]\n")?;
+    }
+    Ok(copy)
+}
+
+/// Runs `selkie build` and returns what it reports of the program, or an `error`.
+fn build(source: &Path, arch: &str, folder: &Path) -> Result<Value> {
+    let mut command = selkie();
+    command.args(["--json", "build", "--force", "--arch", arch]).arg(source);
+    command.env("CARGO_TARGET_DIR", folder.join("cargo"));
+    let output = command.output().context("cannot start selkie")?;
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let program = report["programs"][0].clone();
+    if program["program"].is_string() {
+        return Ok(program);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = said.lines().map(plain).filter(|it| it.starts_with("error"));
+    let message = program["errors"][0]["message"].as_str().map(str::to_owned);
+    let reason = message.or_else(|| errors.into_iter().next()).unwrap_or_else(|| said.to_string());
+    Ok(serde_json::json!({ "error": reason.replace(['\t', '\n'], " ") }))
+}
+
+/// Removes escape sequences for colours.
+fn plain(line: &str) -> String {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |it| it.1))
+}
+
+/// Runs a program on both engines, and returns the compute units that it uses on each.
+fn units(built: &Value, call: &str) -> Result<String> {
+    let program = built["program"].as_str().context("the report names no program")?;
+    let run = |engine: &str| -> Result<Value> {
+        let mut command = selkie();
+        command.args(["--json", "run", program, "--engine", engine]).args(call.split(' '));
+        let output = command.output().context("cannot start selkie")?;
+        let report: Value = serde_json::from_slice(&output.stdout)?;
+        ensure!(report["success"] == true, "fails: {}", report["error"]);
+        Ok(report)
+    };
+    let (interpreted, compiled) = (run("interpreter")?, run("jit")?);
+    ensure!(interpreted == compiled, "the engines disagree about {program}");
+    Ok(interpreted["compute_units"].to_string())
+}
+
+fn selkie() -> Command {
+    let mut command = Command::new(repository().join("target/wild/selkie"));
+    command.current_dir(repository());
+    command
+}
+
+type Results = BTreeMap<(String, String), Measured>;
+
+fn read_results(text: &str) -> Results {
+    let read = |line: &str| {
+        let columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
+        let [package, version, rest @ ..] = columns.as_slice() else { return None };
+        Some(((package.clone(), version.clone()), rest.to_vec().try_into().ok()?))
+    };
+    text.lines().filter_map(read).collect()
+}
+
+fn write_results(results: &Results) -> String {
+    let line = |((package, version), measured): (&(String, String), &Measured)| {
+        format!("{package}\t{version}\t{}\n", measured.join("\t"))
+    };
+    results.iter().map(line).collect()
+}
+
+/// Makes the table of the programs that were measured, in the order of the rows.
+fn table(rows: &[Row], results: &Results) -> String {
+    let heading = "| program | what it is | bytes, V3 | bytes, V0 | compute units | seconds | failure |\n\
+                   |---|---|---|---|---|---|---|\n";
+    let lines = rows.iter().filter_map(|row| {
+        let measured = results.get(&(row.package.clone(), row.version.clone()))?;
+        let name = match row.version.as_str() {
+            "-" => format!("`testdata/wild/{}`", row.package),
+            version => format!("{} {version}", row.package),
+        };
+        let call = row.call.as_deref().unwrap_or_default();
+        let [v3, v0, units, seconds, failure] = measured;
+        let units = if units.is_empty() { String::new() } else { format!("{units} (`{call}`)") };
+        let failure = failure.replace('|', "\\|");
+        Some(format!("| {name} | {} | {v3} | {v0} | {units} | {seconds} | {failure} |\n", row.kind))
+    });
+    heading.to_owned() + &lines.collect::<String>()
+}
+
+/// Replaces the table in the document.
+fn with_table(document: &str, table: &str) -> Result<String> {
+    let (before, rest) = document.split_once(BEGIN).context("the document has no table")?;
+    let (_, after) = rest.split_once(END).context("the table of the document has no end")?;
+    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_lists_what_was_measured_in_the_order_of_the_rows() {
+        let rows = rows("heading\nb\t1.0.0\tSPL\t--data u8:1\na\t-\tAnchor\t\nc\t2.0.0\t\t\n");
+        let rows = rows.expect("the rows are well-formed");
+        let results = read_results("a\t-\t\t\t\t7\terror: a | b\nb\t1.0.0\t10\t12\t30\t5\t\n");
+        assert_eq!(read_results(&write_results(&results)), results);
+        let table = table(&rows, &results);
+        let lines: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "| b 1.0.0 | SPL | 10 | 12 | 30 (`--data u8:1`) | 5 |  |",
+                "| `testdata/wild/a` | Anchor |  |  |  | 7 | error: a \\| b |",
+            ]
+        );
+        let document = format!("text\n{BEGIN}old\n{END}more\n");
+        let made = with_table(&document, "new\n").expect("it has a table");
+        assert_eq!(made, format!("text\n{BEGIN}\nnew\n\n{END}more\n"));
+    }
+
+    #[test]
+    fn colours_are_removed() {
+        assert_eq!(plain("\u{1b}[1m\u{1b}[91merror\u{1b}[0m: no"), "error: no");
+    }
+}
