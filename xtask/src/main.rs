@@ -5,6 +5,7 @@
 mod ci;
 mod clients;
 mod codegen;
+mod compare;
 mod figures;
 mod files;
 mod fixtures;
@@ -76,6 +77,11 @@ const CHORES: &[Chore] = &[
         "wild",
         "[PACKAGE...]    build programs of other authors for docs/rust-programs.md",
         wild::run,
+    ),
+    (
+        "compare",
+        "FAMILY OURS OFFICIAL [COUNT]  whether a program does the same as the official binary",
+        compare::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];

@@ -124,7 +124,10 @@ fn build(source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     let output = command.output().context("cannot start selkie")?;
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let program = report["programs"][0].clone();
-    if program["program"].is_string() {
+    if let Some(path) = program["program"].as_str() {
+        // Programs of other versions have the same name.
+        let copy = source.with_extension(format!("{arch}.so"));
+        fs::copy(repository().join(path), copy)?;
         return Ok(program);
     }
     let said = String::from_utf8_lossy(&output.stderr);
@@ -153,7 +156,9 @@ fn units(built: &Value, call: &str) -> Result<String> {
         Ok(report)
     };
     let (interpreted, compiled) = (run("interpreter")?, run("jit")?);
-    ensure!(interpreted == compiled, "the engines disagree about {program}");
+    let is_same = |name: &&str| interpreted[name] == compiled[name];
+    let differs = ["logs", "r0", "compute_units", "error"].iter().find(|it| !is_same(it));
+    ensure!(differs.is_none(), "the engines disagree: {}", differs.unwrap_or(&""));
     Ok(interpreted["compute_units"].to_string())
 }
 

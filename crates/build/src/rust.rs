@@ -38,8 +38,10 @@ pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
     Toolchain::find(named).map(|toolchain| toolchain.title())
 }
 
-/// Flags for all crates: the backend of `getrandom` that the linker provides.
-const FLAGS: &str = "--cfg getrandom_backend=\"custom\"";
+/// Flags for all crates: the backend of `getrandom` that the linker provides, and the revision of the
+/// wrapper. Cargo compiles again what was compiled with other flags, so the revision has to change
+/// with what the wrapper does.
+const FLAGS: &str = "--cfg getrandom_backend=\"custom\" --cfg selkie_wrapper=\"1\"";
 
 /// The environment variable that sets the debug information of the release profile.
 const DEBUG_VARIABLE: &str = "CARGO_PROFILE_RELEASE_DEBUG";

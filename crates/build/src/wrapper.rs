@@ -4,17 +4,21 @@
 //!   on them, and crates that are to be optimized while linking are not compiled to machine code
 //!   first. Cargo cannot be told so; it would build a program of each such dependency.
 //! - `getrandom` before 0.3 compiles for an unknown system only with its features `custom` or `dummy`.
+//! - Crates that treat the architecture `bpf` specially, since another linker needs it, are compiled
+//!   from a copy without that. `solana-address` would decode addresses from base58 at run time.
 //! - A crash of rustc becomes a diagnostic, by which [`crate::rust`] recognizes it.
 
 use std::{
     ffi::{OsStr, OsString},
+    fs,
     io::{self, BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
 };
 
 use serde_json::{Value, json};
 
-use crate::target;
+use crate::{system::write_if_changed, target};
 
 /// The code of the diagnostic about a crash of rustc.
 const CRASH: &str = "selkie::crash";
@@ -25,10 +29,16 @@ const LLVM_ERROR: &str = "LLVM ERROR: ";
 /// Features that let crates compile for a system that they do not know: crate, feature.
 const FEATURES: &[(&str, &str)] = &[("getrandom", "custom"), ("getrandom", "dummy")];
 
+/// Crates with code for the architecture `bpf` that this linker does not need.
+const WITH_CODE_FOR_BPF: &[&str] = &["solana_address", "solana_nullable"];
+
+/// The condition by which they choose it, and one that is never true.
+const FOR_BPF: (&str, &str) = ("target_arch = \"bpf\"", "any()");
+
 /// Returns whether these are the arguments of a wrapper, without the program's own name: cargo puts
 /// the path of rustc first.
 pub(crate) fn is_started_by_cargo(arguments: &[OsString]) -> bool {
-    let rustc = arguments.first().map(std::path::Path::new);
+    let rustc = arguments.first().map(Path::new);
     rustc.is_some_and(|it| it.is_absolute() && it.file_stem() == Some(OsStr::new("rustc")))
 }
 
@@ -43,7 +53,11 @@ pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
     let Some(name) = program_crate(arguments) else {
         return Ok(exit_code(command.args(arguments).status()?));
     };
-    let mut child = command.args(adjusted(arguments, name)).stderr(Stdio::piped()).spawn()?;
+    let mut arguments = adjusted(arguments, name);
+    if WITH_CODE_FOR_BPF.contains(&name) {
+        take_copy(&mut arguments)?;
+    }
+    let mut child = command.args(arguments).stderr(Stdio::piped()).spawn()?;
     let output = child.stderr.take().expect("it was asked for");
     let mut plain = Vec::new();
     for line in BufReader::new(output).split(b'\n') {
@@ -70,13 +84,49 @@ fn exit_code(status: ExitStatus) -> u8 {
 
 /// Returns the name of the crate if it is compiled for our target.
 fn program_crate(arguments: &[OsString]) -> Option<&str> {
-    let follows = |name| {
-        let at = arguments.iter().position(|it| it == name)?;
-        arguments.get(at + 1)?.to_str()
-    };
-    let target = std::path::Path::new(follows("--target")?).file_stem()?;
+    let target = Path::new(value(arguments, "--target")?).file_stem()?;
     // Cargo asks for the target's settings with a crate of this name.
-    follows("--crate-name").filter(|&it| target == target::NAME && it != "___")
+    value(arguments, "--crate-name").filter(|&it| target == target::NAME && it != "___")
+}
+
+/// Returns the argument that follows `name`.
+fn value<'a>(arguments: &'a [OsString], name: &str) -> Option<&'a str> {
+    let at = arguments.iter().position(|it| it == name)?;
+    arguments.get(at + 1)?.to_str()
+}
+
+/// Replaces the crate's root by that of a copy without code for BPF, beside cargo's output. Messages
+/// and debug information name the original.
+fn take_copy(arguments: &mut Vec<OsString>) -> io::Result<()> {
+    let is_root = |it: &&mut OsString| Path::new(it).extension() == Some(OsStr::new("rs"));
+    let out = value(arguments, "--out-dir").map(PathBuf::from);
+    let (Some(out), Some(root)) = (out, arguments.iter_mut().find(is_root)) else { return Ok(()) };
+    let original = PathBuf::from(&*root);
+    let (Some(folder), Some(file)) = (original.parent(), original.file_name()) else {
+        return Ok(());
+    };
+    let package = folder.parent().and_then(Path::file_name).unwrap_or_default();
+    let copy = out.join("selkie").join(package).join("src");
+    copy_without_bpf(folder, &copy)?;
+    *root = copy.join(file).into();
+    let remapped = format!("--remap-path-prefix={}={}", copy.display(), folder.display());
+    arguments.push(remapped.into());
+    Ok(())
+}
+
+/// Copies a folder of sources.
+fn copy_without_bpf(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let name = entry?.file_name();
+        let (from, to) = (from.join(&name), to.join(&name));
+        if from.is_dir() {
+            copy_without_bpf(&from, &to)?;
+        } else {
+            let text = fs::read_to_string(&from)?.replace(FOR_BPF.0, FOR_BPF.1);
+            write_if_changed(&to, text.as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns rustc's arguments for a crate.
@@ -199,6 +249,30 @@ mod tests {
         assert!(others.iter().all(|it| program_crate(&words(it)).is_none()));
         let probe = format!("- --crate-name ___ --target {}.json", target::NAME);
         assert_eq!(program_crate(&words(&probe)), None);
+    }
+
+    #[test]
+    fn copies_of_sources_have_no_code_for_bpf() {
+        let folder = std::env::temp_dir().join(format!("selkie-copy-{}", std::process::id()));
+        let source = folder.join("solana-address-2.9.0/src");
+        fs::create_dir_all(source.join("inner")).expect("the folder is writable");
+        let text = |condition| format!("#[cfg(not({condition}))]\nconst ID: u8 = 1;\n");
+        for file in ["lib.rs", "inner/mod.rs"] {
+            fs::write(source.join(file), text("target_arch = \"bpf\"")).expect("it is writable");
+        }
+        let (root, out) = (source.join("lib.rs"), folder.join("out"));
+        let mut arguments =
+            [root.as_os_str(), "--out-dir".as_ref(), out.as_os_str()].map(OsStr::to_owned).to_vec();
+        take_copy(&mut arguments).expect("the folder is writable");
+        let copy = out.join("selkie/solana-address-2.9.0/src");
+        assert_eq!(arguments[0], copy.join("lib.rs"));
+        let remapped = format!("--remap-path-prefix={}={}", copy.display(), source.display());
+        assert_eq!(arguments.last(), Some(&remapped.into()));
+        for file in ["lib.rs", "inner/mod.rs"] {
+            let copied = fs::read_to_string(copy.join(file)).expect("it was copied");
+            assert_eq!(copied, text("any()"));
+        }
+        fs::remove_dir_all(folder).expect("it is there");
     }
 
     #[test]
