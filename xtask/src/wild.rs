@@ -77,6 +77,7 @@ fn rows(text: &str) -> Result<Vec<Row>> {
 /// Builds a program for each version, and runs it.
 fn measure(row: &Row, folder: &Path) -> Result<Measured> {
     let source = source(row, folder)?;
+    forget_others(&source, folder)?;
     let begun = now();
     let built = build(&source, "v3", folder)?;
     let seconds = begun.elapsed().as_secs().to_string();
@@ -90,6 +91,22 @@ fn measure(row: &Row, folder: &Path) -> Result<Measured> {
     let failed = units.as_ref().err().map(|it| format!("{it:#}").replace(['\t', '\n'], " "));
     let note = failed.or_else(|| error(&older)).unwrap_or_default();
     Ok([bytes(&built), bytes(&older), units.unwrap_or_default(), seconds, note])
+}
+
+/// Removes the library that another version of a package may have left under the same name: cargo
+/// would take it for this one's.
+fn forget_others(source: &Path, folder: &Path) -> Result<()> {
+    let manifest = fs::read_to_string(source.join("Cargo.toml"))?;
+    let name = |line: &str| Some(line.strip_prefix("name = \"")?.strip_suffix('"')?.to_owned());
+    let names = manifest.lines().filter_map(name).map(|it| it.replace('-', "_"));
+    for name in names {
+        let built = folder.join("cargo/sbpf-selkie-solana/release/deps");
+        let library = built.join(format!("lib{name}.so"));
+        if library.exists() {
+            fs::remove_file(library)?;
+        }
+    }
+    Ok(())
 }
 
 #[allow(clippy::disallowed_methods, reason = "measures the time of builds")]

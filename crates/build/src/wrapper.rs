@@ -10,7 +10,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs,
+    fs::{self, File},
     io::{self, BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
@@ -124,6 +124,9 @@ fn copy_without_bpf(from: &Path, to: &Path) -> io::Result<()> {
         } else {
             let text = fs::read_to_string(&from)?.replace(FOR_BPF.0, FOR_BPF.1);
             write_if_changed(&to, text.as_bytes())?;
+            // Cargo compiles again what is newer than the beginning of its compilation.
+            let time = fs::metadata(&from)?.modified()?;
+            File::options().append(true).open(&to)?.set_modified(time)?;
         }
     }
     Ok(())
@@ -271,6 +274,9 @@ mod tests {
         for file in ["lib.rs", "inner/mod.rs"] {
             let copied = fs::read_to_string(copy.join(file)).expect("it was copied");
             assert_eq!(copied, text("any()"));
+            let [from, to] = [&source, &copy].map(|it| fs::metadata(it.join(file)));
+            let time = |it: io::Result<fs::Metadata>| it.and_then(|it| it.modified()).ok();
+            assert_eq!(time(from), time(to), "cargo would compile it again");
         }
         fs::remove_dir_all(folder).expect("it is there");
     }

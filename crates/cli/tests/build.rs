@@ -218,7 +218,7 @@ const NUMBERS: [&str; 12] = [
     "wide -7000063150189901000000000000 -7000063000000000000000000000 7000063150189901000000000000",
     "whole -7000063150189901134279064126935269376 1000009021455700228590010368",
     "shift -939532571875011316514253454713028608 52154534684046367305",
-    "atomic [false, true, true] 79 -259 fffffffffffffffc 5",
+    "atomic [false, true, true] 79 -259 fffffffffffffffc 1",
     "io failed to fill whole buffer UnexpectedEof Some(2)",
     // There is no randomness, of which programs learn when they ask for it.
     "older Err(2147483648)",

@@ -132,7 +132,7 @@ impl Seen {
     }
 }
 
-/// Removes backslashes, of which old versions of Rust's library wrote one before each apostrophe.
+/// Removes what old versions of Rust's library escaped in another way: apostrophes and NUL.
 fn plain(line: &str) -> String {
-    line.replace('\\', "")
+    line.replace("\\u{0}", "\\0").replace('\\', "")
 }

@@ -64,13 +64,18 @@ fn atomics(data: &[u8]) {
         BYTE.fetch_add(it.wrapping_mul(77), Ordering::SeqCst);
         SMALL.fetch_min(-i16::from(it), Ordering::AcqRel);
         SMALL.fetch_xor(0x100, Ordering::Release);
-        let _ = LARGE.compare_exchange(u64::from(it) - 3, u64::MAX / 3, Ordering::AcqRel, Ordering::Relaxed);
+        let _ = LARGE.compare_exchange(
+            u64::from(it) - 3,
+            u64::MAX / 3,
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
         LARGE.fetch_nand(u64::from(it), Ordering::SeqCst);
     }
     PLACE.store(&raw const data[1] as *mut u8, Ordering::Release);
-    // The address is that of the second byte.
-    let second = unsafe { *PLACE.load(Ordering::Acquire) };
-    let (byte, small, large) = (BYTE.load(Ordering::Relaxed), &SMALL, LARGE.load(Ordering::Relaxed));
+    let second = PLACE.load(Ordering::Acquire).addr() - data.as_ptr().addr();
+    let (byte, small, large) =
+        (BYTE.load(Ordering::Relaxed), &SMALL, LARGE.load(Ordering::Relaxed));
     msg!("atomic {:?} {} {} {:x} {}", before, byte, small.load(Ordering::Acquire), large, second);
 }
 
