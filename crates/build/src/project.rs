@@ -148,6 +148,24 @@ fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
     Ok(None)
 }
 
+impl Project {
+    /// Returns the address that a program in Rust declares in `src/lib.rs` with `declare_id!`.
+    #[must_use]
+    pub fn declared_id(&self) -> Option<String> {
+        let Language::Rust(manifest) = &self.language else { return None };
+        let source = manifest.with_file_name("src").join("lib.rs");
+        declared_id(&fs::read_to_string(source).ok()?)
+    }
+}
+
+/// Returns the address in the first `declare_id!` that is not in a comment.
+fn declared_id(source: &str) -> Option<String> {
+    let code: String = source.lines().map(|it| it.split("//").next().unwrap_or(it)).collect();
+    let (_, rest) = code.split_once("declare_id!")?;
+    let text = rest.trim_start().strip_prefix(['(', '{', '['])?.trim_start().strip_prefix('"')?;
+    Some(text.split_once('"')?.0.to_owned())
+}
+
 /// Returns whether a source is in assembly.
 pub(crate) fn is_assembly(source: &Path) -> bool {
     source.extension().is_some_and(|it| it == "s")
@@ -181,4 +199,17 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
         entries.map(|it| it.path()).filter(|path| has_extension(path) && path.is_file()).collect();
     files.sort();
     files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_address_is_found_outside_of_comments() {
+        let source = "// declare_id!(\"old\");\nanchor_lang::declare_id!(\n    \"Fg6P\"\n);\n";
+        assert_eq!(declared_id(source).as_deref(), Some("Fg6P"));
+        assert_eq!(declared_id("declare_id!(ID);"), None);
+        assert_eq!(declared_id("fn main() {}"), None);
+    }
 }

@@ -280,7 +280,17 @@ impl<'a> Job<'a> {
         if !ui.json {
             report.show(ui, self.args.functions)?;
         }
-        report.to_json()
+        let declared = self.project.declared_id();
+        let is_other = |it: &String| report.address.is_some_and(|key| key.to_string() != *it);
+        let Some(declared) = declared.filter(is_other) else { return report.to_json() };
+        ui.warning(&format!(
+            "the program declares {declared}, which is not its keypair's address"
+        ))?;
+        let help = "deploy with the keypair of the declared address, or declare the keypair's";
+        ui.aside(&format!("  = help: {help}\n"))?;
+        let mut json = report.to_json()?;
+        json["declared"] = json!(declared);
+        Ok(json)
     }
 }
 
