@@ -187,9 +187,7 @@ impl Expander {
             }
             Kind::CallReg(_) if self.version.static_calls() => self.builder.push((row, reference)),
             Kind::CallReg(_) if passes && dst == 0 => {
-                let message = "a call through r0 with stack arguments";
-                let help = "pass at most five arguments, or link for v3";
-                return Err(Inexpressible::new(message, help));
+                return self.call_through_r0(index, reference);
             }
             Kind::CallReg(_) => {
                 self.pass_arguments(passes);
@@ -209,6 +207,19 @@ impl Expander {
             (true, Width::W64) => self.put(Op::Mov64Reg, dst, dst),
             (true, _) => self.put(Op::Mov32Reg, dst, dst),
         }
+    }
+
+    /// Expands a call through r0 with stack arguments, whose address r0 is to have: another register
+    /// takes the callee's address.
+    fn call_through_r0(&mut self, index: usize, reference: Reference) -> Result<()> {
+        let scratch = self.scratch::<1>(index, Registers::of(&[0, 1, 2, 3, 4, 5]))?;
+        let [callee] = scratch.registers;
+        self.put(Op::Mov64Reg, callee, 0);
+        self.pass_arguments(true);
+        let call = Insn { op: Op::CallxImm, dst: 0, src: 0, off: 0, imm: callee.into() };
+        self.builder.push((call, reference));
+        self.restore(&scratch);
+        Ok(())
     }
 
     fn pass_arguments(&mut self, passes: bool) {

@@ -116,6 +116,34 @@ fn stack_arguments_arrive_in_the_callee() {
 }
 
 #[test]
+fn stack_arguments_arrive_in_a_callee_that_is_called_through_r0() {
+    let mut object = Object::default();
+    let numbers = (6..10).map(|register| word(0xb7, register, 0, 0, i32::from(register) * 10));
+    let mut main: Vec<_> = numbers.collect();
+    main.extend([
+        word(0x18, 0, 0, 0, 0),
+        [0; 8],
+        word(0x7a, 11, 0, -8, 1000),
+        word(0x7a, 11, 0, -16, 70),
+        word(0xb7, 1, 0, 0, 5),
+        word(0x8d, 0, 0, 0, 0),
+    ]);
+    // All registers that the call preserves are still needed.
+    main.extend((6..10).map(|register| word(0x0f, 0, register, 0, 0)));
+    main.extend(report());
+    function(&mut object, "entrypoint", &main, &[(32, 1, "sum")]);
+    let sum = [
+        word(0x79, 2, 11, 8, 0),
+        word(0x79, 0, 11, 16, 0),
+        word(0x0f, 0, 1, 0, 0),
+        word(0x0f, 0, 2, 0, 0),
+        EXIT,
+    ];
+    function(&mut object, "sum", &sum, &[]);
+    check(&[("a.o", &object.write())], 1000 + 70 + 5 + 60 + 70 + 80 + 90);
+}
+
+#[test]
 fn only_needed_archive_members_are_linked() {
     let mut object = Object::default();
     let mut main = vec![CALL];
