@@ -3,6 +3,7 @@
 //! Random instructions, valid and invalid, run on both with the same accounts. Results, error codes,
 //! accounts, return data and logs have to be equal, apart from figures of compute units.
 
+mod keys;
 mod random;
 mod shapes;
 mod world;
@@ -12,7 +13,7 @@ use std::{collections::BTreeMap, fs};
 use anyhow::{Context, Result, bail};
 use selkie::{AccountSharedData, Pubkey, runtime::Processed};
 
-use self::{random::Random, shapes::Family, world::World};
+use self::{keys::Family, random::Random, world::World};
 use crate::{print, say};
 
 /// Instructions after which all accounts are as in the beginning again.

@@ -1,32 +1,11 @@
 //! The forms of instructions: their data and accounts, from which random ones are made.
 
-use selkie::{AccountMeta, Instruction, Pubkey, programs};
+use selkie::{AccountMeta, Instruction, Pubkey};
 
-use super::{random::Random, world::Keys};
-
-/// A family of programs with the same instructions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Family {
-    Token,
-    Token2022,
-    Ata,
-    Memo,
-}
-
-/// What an account is, or may become.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
-    Mint,
-    Account,
-    FreshMint,
-    FreshAccount,
-    Multisig,
-    Wallet,
-    Rent,
-    System,
-    Token,
-    Associated,
-}
+use super::{
+    keys::{Family, Keys, Role},
+    random::Random,
+};
 
 /// A part of an instruction's data.
 #[derive(Clone, Copy)]
@@ -134,45 +113,19 @@ const MEMOS: &[Shape] = &[
     (b'c', &[Data::Text, Data::Text], &[AUTHORITY, AUTHORITY, WALLET]),
 ];
 
-impl Family {
-    pub(super) fn by_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "token" => Self::Token,
-            "token-2022" => Self::Token2022,
-            "ata" => Self::Ata,
-            "memo" => Self::Memo,
-            _ => return None,
-        })
-    }
-
-    /// Returns the address at which the program under test runs.
-    pub(super) fn program(self) -> Pubkey {
-        match self {
-            Self::Token => programs::TOKEN.id,
-            Self::Token2022 => programs::TOKEN_2022.id,
-            Self::Ata => programs::ASSOCIATED_TOKEN.id,
-            Self::Memo => programs::MEMO.id,
-        }
-    }
-
-    /// Returns the token program to which the accounts belong.
-    pub(super) fn token(self) -> Pubkey {
-        if self == Self::Token2022 { programs::TOKEN_2022.id } else { programs::TOKEN.id }
-    }
-
-    fn shapes(self) -> Vec<Shape> {
-        match self {
-            Self::Token => TOKENS.to_vec(),
-            Self::Token2022 => [TOKENS, EXTENSIONS].concat(),
-            Self::Ata => ASSOCIATED_TOKENS.to_vec(),
-            Self::Memo => MEMOS.to_vec(),
-        }
+/// Returns the forms of a family's instructions.
+fn shapes(family: Family) -> Vec<Shape> {
+    match family {
+        Family::Token => TOKENS.to_vec(),
+        Family::Token2022 => [TOKENS, EXTENSIONS].concat(),
+        Family::Ata => ASSOCIATED_TOKENS.to_vec(),
+        Family::Memo => MEMOS.to_vec(),
     }
 }
 
 /// Returns a random instruction: most have the right form, some are wrong in one way or another.
 pub(super) fn instruction(family: Family, keys: &Keys, random: &mut Random) -> Instruction {
-    let (number, parts, uses) = random.choose(&family.shapes());
+    let (number, parts, uses) = random.choose(&shapes(family));
     let mut data = vec![if random.happens(1) { random.number().to_le_bytes()[0] } else { number }];
     parts.iter().for_each(|part| add_data(*part, keys, random, &mut data));
     if random.happens(3) {

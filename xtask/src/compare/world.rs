@@ -3,26 +3,12 @@
 use anyhow::Result;
 use selkie::{Account, Pubkey, Svm, address, ids::sysvar, programs};
 
-use super::shapes::{Family, Role};
+use super::keys::{Family, Keys, Role};
 
 /// A chain with the program under test, and accounts of every kind.
 pub(super) struct World {
     pub(super) svm: Svm,
     pub(super) keys: Keys,
-}
-
-/// The addresses of accounts, by what they are.
-pub(super) struct Keys(Vec<(Role, Pubkey)>);
-
-impl Keys {
-    /// Returns the addresses of accounts in this role.
-    pub(super) fn of(&self, role: Role) -> Vec<Pubkey> {
-        self.0.iter().filter(|it| it.0 == role).map(|it| it.1).collect()
-    }
-
-    pub(super) fn all(&self) -> Vec<Pubkey> {
-        self.0.iter().map(|it| it.1).collect()
-    }
 }
 
 const LAMPORTS: u64 = 100_000_000;
@@ -31,17 +17,19 @@ impl World {
     pub(super) fn new(family: Family, file: &Vec<u8>) -> Result<Self> {
         let mut svm = Svm::new();
         svm.add_program(family.program(), file)?;
-        let mut world = Self { svm, keys: Keys(Vec::new()) };
+        let mut world = Self { svm, keys: Keys::default() };
         for role in [sysvar::rent::ID, selkie::ids::system_program::ID] {
-            world.keys.0.push((Role::Rent, role));
+            world.keys.add(Role::Rent, role);
         }
-        world.keys.0.push((Role::System, selkie::ids::system_program::ID));
-        world.keys.0.extend([(Role::Token, family.token()); 3]);
-        world.keys.0.push((Role::Token, programs::TOKEN_2022.id));
+        world.keys.add(Role::System, selkie::ids::system_program::ID);
+        for _ in 0..3 {
+            world.keys.add(Role::Token, family.token());
+        }
+        world.keys.add(Role::Token, programs::TOKEN_2022.id);
         let wallets: Vec<Pubkey> = (0..2).map(|it| address(&format!("wallet {it}"))).collect();
         for wallet in &wallets {
             world.svm.airdrop(wallet, 10 * LAMPORTS)?;
-            world.keys.0.push((Role::Wallet, *wallet));
+            world.keys.add(Role::Wallet, *wallet);
         }
         world.add_tokens(family.token(), &wallets)?;
         world.add_fresh(family.token())?;
@@ -56,13 +44,13 @@ impl World {
         for number in 0..2 {
             let mint = address(&format!("mint {number}"));
             self.svm.set_mint(mint, &token, &wallets[number], 6)?;
-            self.keys.0.push((Role::Mint, mint));
+            self.keys.add(Role::Mint, mint);
             for index in 0..3 {
                 let wallet = &wallets[index % wallets.len()];
                 let account = address(&format!("account {number} {index}"));
                 let amount = if index == 2 { 0 } else { 1000 };
                 self.svm.set_token_account(account, &token, &mint, wallet, amount)?;
-                self.keys.0.push((Role::Account, account));
+                self.keys.add(Role::Account, account);
             }
         }
         Ok(())
@@ -81,7 +69,7 @@ impl World {
                 ..Account::default()
             };
             self.svm.set_account(key, account)?;
-            self.keys.0.push((role, key));
+            self.keys.add(role, key);
         }
         Ok(())
     }
@@ -93,7 +81,7 @@ impl World {
             for wallet in wallets {
                 let seeds: [&[u8]; 3] = [wallet.as_ref(), token.as_ref(), mint.as_ref()];
                 let (associated, _) = Pubkey::find_program_address(&seeds, &program);
-                self.keys.0.push((Role::Associated, associated));
+                self.keys.add(Role::Associated, associated);
             }
         }
     }

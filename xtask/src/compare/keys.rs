@@ -1,0 +1,73 @@
+//! What random instructions are about: families of programs, and the roles of accounts.
+
+use selkie::{Pubkey, programs};
+
+/// A family of programs with the same instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Family {
+    Token,
+    Token2022,
+    Ata,
+    Memo,
+}
+
+/// What an account is, or may become.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Mint,
+    Account,
+    FreshMint,
+    FreshAccount,
+    Multisig,
+    Wallet,
+    Rent,
+    System,
+    Token,
+    Associated,
+}
+
+impl Family {
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "token" => Self::Token,
+            "token-2022" => Self::Token2022,
+            "ata" => Self::Ata,
+            "memo" => Self::Memo,
+            _ => return None,
+        })
+    }
+
+    /// Returns the address at which the program under test runs.
+    pub(super) fn program(self) -> Pubkey {
+        match self {
+            Self::Token => programs::TOKEN.id,
+            Self::Token2022 => programs::TOKEN_2022.id,
+            Self::Ata => programs::ASSOCIATED_TOKEN.id,
+            Self::Memo => programs::MEMO.id,
+        }
+    }
+
+    /// Returns the token program to which the accounts belong.
+    pub(super) fn token(self) -> Pubkey {
+        if self == Self::Token2022 { programs::TOKEN_2022.id } else { programs::TOKEN.id }
+    }
+}
+
+/// The addresses of accounts, by what they are.
+#[derive(Default)]
+pub(super) struct Keys(Vec<(Role, Pubkey)>);
+
+impl Keys {
+    pub(super) fn add(&mut self, role: Role, key: Pubkey) {
+        self.0.push((role, key));
+    }
+
+    /// Returns the addresses of accounts in this role.
+    pub(super) fn of(&self, role: Role) -> Vec<Pubkey> {
+        self.0.iter().filter(|it| it.0 == role).map(|it| it.1).collect()
+    }
+
+    pub(super) fn all(&self) -> Vec<Pubkey> {
+        self.0.iter().map(|it| it.1).collect()
+    }
+}
