@@ -1,6 +1,8 @@
 //! Measures `selkie node` as clients see it, kills it, and treats it badly.
 
 mod client;
+mod durability;
+mod hostile;
 mod process;
 mod report;
 mod rows;
@@ -24,11 +26,20 @@ use crate::{
 const USAGE: &str = "\
 usage: selkie-bench-node [--json] [--quick] [--idle SECONDS] [SELKIE]
        selkie-bench-node [--json] [--quick] --url HTTP_URL [--websocket WS_URL]
+       selkie-bench-node [--json] --kill TIMES [SELKIE]
+       selkie-bench-node --hostile [SELKIE]
 
 Starts the program SELKIE (../target/release/selkie by default) as a node and prints what clients
 wait for and what it costs, beside the goals. --url measures a server that runs already, of any
 kind. --quick measures a tenth. Nothing fails because it is slow; a transaction that does not land
 is an error.
+
+--kill kills a node under load at random moments and restarts it. It fails if anything is lost that
+was finalized, or if balances, statuses and histories disagree.
+
+--hostile treats nodes badly: connections without end or without requests, slow readers, bodies and
+frames that are too large or too deep, damaged ledgers, a full disk. It fails if a node dies, hangs
+or says nothing useful.
 ";
 
 #[derive(Default)]
@@ -38,6 +49,8 @@ struct Options {
     idle: Option<u64>,
     url: Option<String>,
     websocket: Option<String>,
+    kill: Option<usize>,
+    hostile: bool,
     program: Option<PathBuf>,
 }
 
@@ -51,6 +64,8 @@ fn options() -> Option<Options> {
             "--idle" => options.idle = Some(arguments.next()?.parse().ok()?),
             "--url" => options.url = Some(arguments.next()?),
             "--websocket" => options.websocket = Some(arguments.next()?),
+            "--kill" => options.kill = Some(arguments.next()?.parse().ok()?),
+            "--hostile" => options.hostile = true,
             name if !name.starts_with('-') => options.program = Some(argument.into()),
             _ => return None,
         }
@@ -78,14 +93,19 @@ impl Options {
 
 fn run(options: &Options) -> Result<()> {
     let scale = options.scale();
-    let figures = match &options.url {
-        Some(url) => {
+    let launch = options.launch();
+    if options.hostile {
+        return in_scratch(|scratch| hostile::run(&launch, scratch));
+    }
+    let figures = match (&options.url, options.kill) {
+        (_, Some(kills)) => in_scratch(|scratch| durability::run(&launch, scratch, kills))?,
+        (Some(url), None) => {
             let addresses = addresses(url, options.websocket.as_deref())?;
             let mut figures = Vec::new();
             rows::of_server(&addresses, &scale, &mut figures)?;
             figures
         }
-        None => in_scratch(|scratch| rows::of_process(&options.launch(), scratch, &scale))?,
+        (None, None) => in_scratch(|scratch| rows::of_process(&launch, scratch, &scale))?,
     };
     match options.json {
         true => println!("{}", report::json(&figures)),

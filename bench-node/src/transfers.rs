@@ -19,6 +19,8 @@ use crate::client::Client;
 const FUNDS_LAMPORTS: u64 = 1_000_000_000_000_000;
 /// The number of `Transfer` among the system program's instructions.
 const TRANSFER: u32 = 2;
+/// The fee of a transfer.
+pub(crate) const FEE_LAMPORTS: u64 = 5000;
 /// Above the minimum balance of an account without data, so that receivers may be new.
 const LEAST_LAMPORTS: u64 = 1_000_000;
 
@@ -28,6 +30,9 @@ pub(crate) struct Signed {
     pub(crate) signature: String,
     /// In base64.
     pub(crate) wire: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) lamports: u64,
 }
 
 impl Signed {
@@ -66,6 +71,11 @@ impl Payers {
             await_balance(client, &payer.pubkey())?;
         }
         Ok(Self { payers, sent: 0 })
+    }
+
+    /// Returns the addresses of those who pay.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        self.payers.iter().map(|it| it.pubkey().to_string()).collect()
     }
 
     /// Leaves out as many amounts, which another row has used.
@@ -122,5 +132,11 @@ pub(crate) fn transfer(
     let transaction = VersionedTransaction::try_new(VersionedMessage::Legacy(message), &[from])?;
     let wire = wincode::serialize(&transaction).context("a transaction has a wire format")?;
     let signature = transaction.signatures.first().context("it is signed")?.to_string();
-    Ok(Signed { signature, wire: BASE64_STANDARD.encode(wire) })
+    Ok(Signed {
+        signature,
+        wire: BASE64_STANDARD.encode(wire),
+        from: from.pubkey().to_string(),
+        to: to.to_string(),
+        lamports,
+    })
 }
