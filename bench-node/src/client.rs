@@ -36,6 +36,22 @@ impl Client {
         Ok(Self { host: host.to_owned(), stream: BufReader::new(stream) })
     }
 
+    /// Sets how long an answer may take.
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<()> {
+        Ok(self.stream.get_ref().set_read_timeout(Some(timeout))?)
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) fn write_raw(&mut self, text: &str) -> Result<()> {
+        Ok(self.stream.get_mut().write_all(text.as_bytes())?)
+    }
+
+    /// Asks for a page.
+    pub(crate) fn get(&mut self, path: &str) -> Result<Answer> {
+        self.write_raw(&format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", self.host))?;
+        self.read()
+    }
+
     /// Returns the body of a request.
     pub(crate) fn body(method: &str, params: &str) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
@@ -48,8 +64,7 @@ impl Client {
             self.host,
             body.len()
         );
-        self.stream.get_mut().write_all(text.as_bytes())?;
-        Ok(())
+        self.write_raw(&text)
     }
 
     /// Waits for the answer.

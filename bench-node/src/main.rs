@@ -1,6 +1,7 @@
 //! Measures `selkie node` as clients see it, kills it, and treats it badly.
 
 mod client;
+mod damage;
 mod durability;
 mod hostile;
 mod process;

@@ -81,8 +81,8 @@ impl Launch {
         let shown = || format!("cannot start {}", self.program.display());
         let mut child = self.command().spawn().with_context(shown)?;
         let line = match first_line(&mut child)? {
-            Some(line) => line,
-            None => return refused(child),
+            Some(line) if !line.contains(r#""error":"#) => line,
+            line => return refused(child, line),
         };
         let addresses = Addresses::of(&line).with_context(|| format!("in {line}"))?;
         let mut process = Process { child, addresses, ready: Duration::ZERO };
@@ -98,7 +98,10 @@ impl Launch {
 pub(crate) enum Started {
     Ready(Process),
     /// The exit code, `None` after a signal, and the text that explains it.
-    Refused { code: Option<i32>, text: String },
+    Refused {
+        code: Option<i32>,
+        text: String,
+    },
 }
 
 /// Returns the first line that a node prints; `None` if it ends without.
@@ -121,9 +124,10 @@ fn first_line(child: &mut Child) -> Result<Option<String>> {
     }
 }
 
-fn refused(child: Child) -> Result<Started> {
+/// Errors are on the first line, panics are not.
+fn refused(child: Child, line: Option<String>) -> Result<Started> {
     let output = child.wait_with_output()?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = line.unwrap_or_default() + &String::from_utf8_lossy(&output.stderr);
     Ok(Started::Refused { code: output.status.code(), text })
 }
 /// Returns `host:port` of a URL.
@@ -152,7 +156,8 @@ impl Process {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         // The name may contain blanks; it ends with the last parenthesis.
         let (_, rest) = text.rsplit_once(')').context("no name in stat")?;
-        let fields: Vec<f64> = rest.split_whitespace().skip(11).take(2).flat_map(str::parse).collect();
+        let fields: Vec<f64> =
+            rest.split_whitespace().skip(11).take(2).flat_map(str::parse).collect();
         Ok(fields.iter().sum::<f64>() / TICKS_PER_SECOND)
     }
 
@@ -176,6 +181,15 @@ impl Process {
         let status = stop(&mut self.child)?;
         ensure!(status.success(), "the node ends with {status}");
         Ok(started.elapsed())
+    }
+
+    /// Checks that a new client gets an answer in time.
+    pub(crate) fn answers(&self, patience: Duration) -> Result<()> {
+        let mut client = Client::connect(&self.addresses.rpc)?;
+        client.set_timeout(patience)?;
+        let health = client.call("getHealth", "[]").context("another client waits in vain")?;
+        ensure!(health == "ok", "the node says {health}");
+        Ok(())
     }
 
     /// Returns an error if the process has ended.

@@ -56,13 +56,28 @@ pub(crate) fn start(launch: &Launch, turns: usize, figures: &mut Figures) -> Res
     for _ in 0..turns {
         times.push(launch.start()?.ready.as_secs_f64() * 1e3);
     }
-    figures.push(Figure::new("start to healthy, median", percentile(&mut times, 0.5), "ms", Goal::Below(100.0)));
-    figures.push(Figure::new("start to healthy, least", percentile(&mut times, 0.0), "ms", Goal::None));
+    figures.push(Figure::new(
+        "start to healthy, median",
+        percentile(&mut times, 0.5),
+        "ms",
+        Goal::Below(100.0),
+    ));
+    figures.push(Figure::new(
+        "start to healthy, least",
+        percentile(&mut times, 0.0),
+        "ms",
+        Goal::None,
+    ));
     Ok(())
 }
 
 /// Memory, before and after transactions.
-pub(crate) fn memory(process: &Process, name: &str, goal: f64, figures: &mut Figures) -> Result<()> {
+pub(crate) fn memory(
+    process: &Process,
+    name: &str,
+    goal: f64,
+    figures: &mut Figures,
+) -> Result<()> {
     let name = format!("resident memory {name}");
     figures.push(Figure::new(name, process.resident_mb()?, "MB", Goal::Below(goal)));
     Ok(())
