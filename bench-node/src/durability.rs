@@ -33,9 +33,7 @@ type Finalized = BTreeMap<String, u64>;
 
 /// Kills a node with a ledger so many times. The error is what was lost.
 pub(crate) fn run(launch: &Launch, scratch: &Path, kills: usize) -> Result<Vec<Figure>> {
-    let arguments = vec!["--history".to_owned(), "all".to_owned()];
-    let launch =
-        Launch { program: launch.program.clone(), ledger: Some(scratch.join("ledger")), arguments };
+    let launch = Launch { ledger: Some(scratch.join("ledger")), ..launch.clone() };
     let mut process = launch.start()?;
     let mut client = Client::connect(&process.addresses.rpc)?;
     let mut payers = Payers::fund(&mut client, PAYERS)?;

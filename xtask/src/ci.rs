@@ -131,7 +131,7 @@ fn skip_without_compilers() -> Result<()> {
 
 /// Other workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as
 /// compiling it, so it is linted while it is compiled (see [`oracle_svm`]).
-const LINTED: &[&str] = &["oracle", "bench", "bench-svm", "fuzz"];
+const LINTED: &[&str] = &["oracle", "bench", "bench-node", "bench-svm", "fuzz"];
 
 fn lint_workspace(folder: &&str) -> Result<()> {
     let folder = repository().join(folder);

@@ -21,6 +21,7 @@ pub(crate) const WORKSPACES: &[(&str, &[&str])] = &[
     ("oracle", &["oracle/"]),
     ("oracle-svm", &["oracle-svm/"]),
     ("bench", &["bench/"]),
+    ("bench-node", &["bench-node/"]),
     ("bench-svm", &["bench-svm/"]),
     ("fuzz", &["fuzz/"]),
 ];

@@ -12,6 +12,7 @@ mod fixtures;
 mod fuzz;
 mod instructions;
 mod modules;
+mod node_torture;
 mod ratchets;
 mod source;
 mod tidy;
@@ -82,6 +83,11 @@ const CHORES: &[Chore] = &[
         "compare",
         "FAMILY OURS OFFICIAL [COUNT]  whether a program does the same as the official binary",
         compare::run,
+    ),
+    (
+        "node-torture",
+        "[KILLS]  kill a node under load at random moments, and treat others badly",
+        node_torture::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];
