@@ -108,6 +108,11 @@ fn limits(text: &mut String) -> fmt::Result {
         ("connections", limits.connections_max.to_string(), "the connection is closed"),
         ("subscriptions of a connection", limits.subscriptions_max.to_string(), "error -32600"),
         ("notifications that wait", limits.queue_max.to_string(), "the connection is closed"),
+        (
+            "their size together",
+            format!("{} bytes", limits.queue_bytes_max),
+            "the connection is closed",
+        ),
         ("accounts of a scan", limits.scan_accounts_max.to_string(), "error -32012"),
         (
             "time for a request's head",
@@ -115,6 +120,11 @@ fn limits(text: &mut String) -> fmt::Result {
             "the connection is closed",
         ),
         ("time for a request's body", format!("{} s", limits.body_timeout.as_secs()), "status 408"),
+        (
+            "time to read a WebSocket message",
+            format!("{} s", limits.send_timeout.as_secs()),
+            "the connection is closed",
+        ),
     ] {
         writeln!(text, "| {what} | {limit} | {beyond} |")?;
     }

@@ -50,12 +50,16 @@ pub struct Limits {
     pub subscriptions_max: usize,
     /// The number of notifications that wait for a slow client before its connection is closed.
     pub queue_max: usize,
+    /// The size of these notifications together, in bytes.
+    pub queue_bytes_max: usize,
     /// The number of accounts that a scan returns.
     pub scan_accounts_max: usize,
     /// How long a client may take to send a request's head.
     pub head_timeout: Duration,
     /// How long a client may take to send a request's body.
     pub body_timeout: Duration,
+    /// How long a client may take to read a WebSocket message.
+    pub send_timeout: Duration,
     /// How often an idle WebSocket is asked for a sign of life; it is closed after three times as
     /// long without one.
     pub ping_interval: Duration,
@@ -71,9 +75,11 @@ impl Default for Limits {
             connections_max: 12_000,
             subscriptions_max: 20_000,
             queue_max: 4096,
+            queue_bytes_max: 64 * 1024 * 1024,
             scan_accounts_max: 1_000_000,
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
+            send_timeout: Duration::from_secs(10),
             ping_interval: Duration::from_secs(30),
         }
     }

@@ -5,21 +5,20 @@
 //! between the two.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::mpsc;
-
-use crate::server::topic::{Detail, Topic};
+use crate::server::{
+    queue::Sender,
+    topic::{Detail, Topic},
+};
 
 /// The queue of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) id: u64,
-    pub(crate) queue: mpsc::Sender<String>,
-    /// Tells the connection that its queue has overflowed.
-    pub(crate) overrun: Arc<tokio::sync::Notify>,
+    pub(crate) queue: Sender,
 }
 
 /// A subscription.
@@ -39,9 +38,7 @@ impl Subscription {
         let text = format!(
             r#"{{"jsonrpc":"2.0","method":"{name}Notification","params":{{"result":{result},"subscription":{id}}}}}"#
         );
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.connection.queue.try_send(text) {
-            self.connection.overrun.notify_one();
-        }
+        self.connection.queue.send(text);
     }
 }
 
@@ -56,13 +53,19 @@ pub(crate) struct Hub {
 struct Index {
     next: u64,
     all: BTreeMap<u64, Arc<Subscription>>,
-    topics: HashMap<Topic, Vec<Arc<Subscription>>>,
+    /// The subscriptions of each topic, by id.
+    topics: HashMap<Topic, BTreeMap<u64, Arc<Subscription>>>,
     /// The subscriptions of each connection.
-    connections: HashMap<u64, Vec<u64>>,
+    connections: HashMap<u64, BTreeSet<u64>>,
     slot_topics: usize,
 }
 
 impl Index {
+    fn of(&self, topic: &Topic) -> Vec<Arc<Subscription>> {
+        let found = self.topics.get(topic);
+        found.map(|it| it.values().cloned().collect()).unwrap_or_default()
+    }
+
     fn remove(&mut self, id: u64) -> Option<Arc<Subscription>> {
         let subscription = self.all.remove(&id)?;
         self.remove_topic(&subscription.topic, id);
@@ -73,14 +76,14 @@ impl Index {
             self.slot_topics = self.slot_topics.saturating_sub(1);
         }
         if let Some(own) = self.connections.get_mut(&subscription.connection.id) {
-            own.retain(|other| *other != id);
+            own.remove(&id);
         }
         Some(subscription)
     }
 
     fn remove_topic(&mut self, topic: &Topic, id: u64) {
         if let Some(list) = self.topics.get_mut(topic) {
-            list.retain(|other| other.id != id);
+            list.remove(&id);
             if list.is_empty() {
                 self.topics.remove(topic);
             }
@@ -113,15 +116,15 @@ impl Hub {
         }
         let id = index.next;
         index.next = id.saturating_add(1);
-        index.connections.entry(connection.id).or_default().push(id);
+        index.connections.entry(connection.id).or_default().insert(id);
         let subscription = Arc::new(Subscription { id, topic, detail, connection });
         if topic.needs_slots() {
             index.slot_topics = index.slot_topics.saturating_add(1);
         }
-        index.topics.entry(topic).or_default().push(Arc::clone(&subscription));
+        index.topics.entry(topic).or_default().insert(id, Arc::clone(&subscription));
         if let Detail::Received(signature) = subscription.detail {
             let topic = Topic::Received(signature);
-            index.topics.entry(topic).or_default().push(Arc::clone(&subscription));
+            index.topics.entry(topic).or_default().insert(id, Arc::clone(&subscription));
         }
         index.all.insert(id, subscription);
         Ok(id)
@@ -149,13 +152,13 @@ impl Hub {
 
     /// Returns the subscriptions of a topic.
     pub(crate) fn of(&self, topic: &Topic) -> Vec<Arc<Subscription>> {
-        self.lock().topics.get(topic).cloned().unwrap_or_default()
+        self.lock().of(topic)
     }
 
     /// Removes the subscriptions of a topic and returns them.
     pub(crate) fn take(&self, topic: &Topic) -> Vec<Arc<Subscription>> {
         let mut index = self.lock();
-        let found = index.topics.get(topic).cloned().unwrap_or_default();
+        let found = index.of(topic);
         for subscription in &found {
             index.remove(subscription.id);
         }
@@ -185,7 +188,7 @@ impl Hub {
     /// Closes every connection that has subscriptions: they have missed something.
     pub(crate) fn overrun(&self) {
         for subscription in self.lock().all.values() {
-            subscription.connection.overrun.notify_one();
+            subscription.connection.queue.overrun();
         }
     }
 }
@@ -196,10 +199,14 @@ mod tests {
     use solana_signature::Signature;
 
     use super::*;
+    use crate::{
+        options::Limits,
+        server::queue::{Receiver, queue},
+    };
 
-    fn connection(id: u64, queue_max: usize) -> (Connection, mpsc::Receiver<String>) {
-        let (queue, receiver) = mpsc::channel(queue_max);
-        (Connection { id, queue, overrun: Arc::default() }, receiver)
+    fn connection(id: u64, queue_max: usize) -> (Connection, Receiver) {
+        let (queue, receiver) = queue(&Limits { queue_max, ..Limits::default() });
+        (Connection { id, queue }, receiver)
     }
 
     #[test]
@@ -215,7 +222,7 @@ mod tests {
         let expected = format!(
             r#"{{"jsonrpc":"2.0","method":"signatureNotification","params":{{"result":5,"subscription":{id}}}}}"#
         );
-        assert_eq!(queue.try_recv(), Ok(expected));
+        assert_eq!(queue.try_next(), Some(expected));
     }
 
     #[test]
@@ -242,12 +249,11 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_does_not_read_is_told_to_go() {
         let hub = Hub::new(1);
-        let (connection, _queue) = connection(1, 1);
-        let overrun = Arc::clone(&connection.overrun);
+        let (connection, queue) = connection(1, 1);
         hub.add(connection, Topic::Root, Detail::None).unwrap();
         for _ in 0..2 {
             hub.of(&Topic::Root).iter().for_each(|subscription| subscription.notify("1"));
         }
-        overrun.notified().await;
+        queue.overrun().await;
     }
 }

@@ -7,6 +7,7 @@ mod hub;
 mod metrics;
 mod notify;
 mod port;
+mod queue;
 mod shared;
 mod socket;
 mod subscribe;

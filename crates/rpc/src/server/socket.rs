@@ -1,19 +1,23 @@
 //! A WebSocket: requests come in, answers and notifications go out.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use serde_json::Value;
-use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
 
 use crate::{
     error::RpcError,
     server::{
         dispatch::{self, Request, Response, response},
         hub::Connection,
+        queue::{Receiver, queue},
         shared::{Peer, Shared},
         subscribe,
     },
@@ -25,17 +29,19 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 /// How many intervals without a sign of life end a connection.
 const SILENT_INTERVALS: u32 = 3;
 
+/// How long a client may take to read the last message.
+const FAREWELL: Duration = Duration::from_millis(100);
+
 /// Serves a WebSocket until either side closes it.
 pub(super) async fn serve(socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
-    let (queue, notifications) = mpsc::channel(shared.options.limits.queue_max);
-    let overrun = Arc::new(Notify::new());
-    let connection = Connection { id: NEXT.fetch_add(1, Relaxed), queue, overrun };
+    let (queue, notifications) = queue(&shared.options.limits);
+    let connection = Connection { id: NEXT.fetch_add(1, Relaxed), queue };
     shared.metrics.open_socket();
     let mut session = Session { socket, shared: &shared, peer, connection };
     let close = session.run(notifications).await;
     if let Some(frame) = close {
-        // The client may be gone already.
-        let _ = session.socket.send(Message::Close(Some(frame))).await;
+        // The client may be gone already, or read nothing.
+        let _ = timeout(FAREWELL, session.socket.send(Message::Close(Some(frame)))).await;
     }
     shared.hub.remove_connection(session.connection.id);
     shared.metrics.close_socket();
@@ -50,10 +56,11 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Serves until the end, and returns what to close with; `None` if the client has closed.
-    async fn run(&mut self, mut notifications: mpsc::Receiver<String>) -> Option<CloseFrame> {
+    async fn run(&mut self, mut notifications: Receiver) -> Option<CloseFrame> {
         let mut stopping = self.shared.stopping.clone();
         let mut ping = tokio::time::interval(self.shared.options.limits.ping_interval);
-        let overrun = Arc::clone(&self.connection.overrun);
+        let overrun = notifications.overrun();
+        tokio::pin!(overrun);
         let mut silent = 0_u32;
         loop {
             tokio::select! {
@@ -61,17 +68,15 @@ impl Session<'_> {
                     silent = 0;
                     self.receive(message?.ok()?).await?;
                 }
-                text = notifications.recv() => {
-                    self.socket.send(Message::text(text?)).await.ok()?;
-                }
+                text = notifications.next() => self.write(Message::text(text?)).await?,
                 _ = ping.tick() => {
                     silent = silent.saturating_add(1);
                     if silent > SILENT_INTERVALS {
                         return Some(frame(close_code::POLICY, "no sign of life"));
                     }
-                    self.socket.send(Message::Ping(Vec::new().into())).await.ok()?;
+                    self.write(Message::Ping(Vec::new().into())).await?;
                 }
-                () = overrun.notified() => {
+                () = &mut overrun => {
                     self.shared.metrics.drop_socket();
                     return Some(frame(close_code::POLICY, "notifications are read too slowly"));
                 }
@@ -105,7 +110,7 @@ impl Session<'_> {
         if answers.is_empty() {
             return Some(());
         }
-        self.socket.send(Message::text(serde_json::to_string(&answers).ok()?)).await.ok()?;
+        self.write(Message::text(serde_json::to_string(&answers).ok()?)).await?;
         for id in began {
             subscribe::catch_up(self.shared, &self.connection, id);
         }
@@ -128,11 +133,21 @@ impl Session<'_> {
         id.map(|id| response(id, result))
     }
 
+    /// Writes a message. `None` if the client has closed, or does not read in time.
+    async fn write(&mut self, message: Message) -> Option<()> {
+        let limit = self.shared.options.limits.send_timeout;
+        let Ok(written) = timeout(limit, self.socket.send(message)).await else {
+            self.shared.metrics.drop_socket();
+            return None;
+        };
+        written.ok()
+    }
+
     /// Sends an answer, and what a subscription that it begins has missed.
     async fn send(&mut self, answer: Option<Response>) -> Option<()> {
         let Some(answer) = answer else { return Some(()) };
         let began = id_of(&answer);
-        self.socket.send(Message::text(serde_json::to_string(&answer).ok()?)).await.ok()?;
+        self.write(Message::text(serde_json::to_string(&answer).ok()?)).await?;
         if let Some(id) = began {
             subscribe::catch_up(self.shared, &self.connection, id);
         }

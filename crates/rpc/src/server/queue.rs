@@ -1,0 +1,111 @@
+//! The notifications that wait for a client, bounded in number and in bytes.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use tokio::sync::{Notify, mpsc};
+
+use crate::options::Limits;
+
+/// The end of a queue that subscriptions have.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    texts: mpsc::Sender<String>,
+    shared: Arc<Shared>,
+}
+
+/// The end of a queue that the connection has.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    texts: mpsc::Receiver<String>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// The bytes that wait.
+    bytes: AtomicUsize,
+    bytes_max: usize,
+    /// Tells the connection that its queue has overflowed.
+    overrun: Notify,
+}
+
+/// Creates the queue of a connection.
+pub(crate) fn queue(limits: &Limits) -> (Sender, Receiver) {
+    let (sender, receiver) = mpsc::channel(limits.queue_max);
+    let bytes_max = limits.queue_bytes_max;
+    let shared = Shared { bytes: AtomicUsize::new(0), bytes_max, overrun: Notify::new() };
+    let shared = Arc::new(shared);
+    let sender = Sender { texts: sender, shared: Arc::clone(&shared) };
+    (sender, Receiver { texts: receiver, shared })
+}
+
+impl Sender {
+    /// Queues a notification. If it does not fit, the connection is told to close.
+    pub(crate) fn send(&self, text: String) {
+        let len = text.len();
+        let waiting = self.shared.bytes.fetch_add(len, Relaxed);
+        let fits = waiting.saturating_add(len) <= self.shared.bytes_max;
+        if !fits || matches!(self.texts.try_send(text), Err(mpsc::error::TrySendError::Full(_))) {
+            self.overrun();
+        }
+    }
+
+    /// Tells the connection that it has missed a notification, and has to close.
+    pub(crate) fn overrun(&self) {
+        self.shared.overrun.notify_one();
+    }
+}
+
+impl Receiver {
+    /// Waits for the next notification.
+    pub(crate) async fn next(&mut self) -> Option<String> {
+        let text = self.texts.recv().await?;
+        self.shared.bytes.fetch_sub(text.len(), Relaxed);
+        Some(text)
+    }
+
+    /// Returns what waits until the queue has overflowed.
+    pub(crate) fn overrun(&self) -> impl Future<Output = ()> + use<> {
+        let shared = Arc::clone(&self.shared);
+        async move { shared.overrun.notified().await }
+    }
+
+    /// Takes the next notification, if one waits.
+    #[cfg(test)]
+    pub(crate) fn try_next(&mut self) -> Option<String> {
+        self.texts.try_recv().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited(queue_max: usize, queue_bytes_max: usize) -> (Sender, Receiver) {
+        queue(&Limits { queue_max, queue_bytes_max, ..Limits::default() })
+    }
+
+    #[tokio::test]
+    async fn more_notifications_than_the_limit_overflow() {
+        let (sender, receiver) = limited(1, 100);
+        sender.send("1".to_owned());
+        sender.send("2".to_owned());
+        receiver.overrun().await;
+    }
+
+    #[tokio::test]
+    async fn more_bytes_than_the_limit_overflow_and_read_ones_do_not_count() {
+        let (sender, mut receiver) = limited(100, 10);
+        for _ in 0..3 {
+            sender.send("1234567890".to_owned());
+            assert_eq!(receiver.next().await.as_deref(), Some("1234567890"));
+        }
+        let none = tokio::time::timeout(std::time::Duration::ZERO, receiver.overrun()).await;
+        assert!(none.is_err());
+        sender.send("12345678901".to_owned());
+        receiver.overrun().await;
+    }
+}
