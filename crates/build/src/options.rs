@@ -13,8 +13,8 @@ pub struct Options {
     pub toolchain: Option<String>,
     /// A folder for files that all projects share: headers, the standard library's source.
     pub cache: PathBuf,
-    /// The program that rustc runs as its linker. It must pass its arguments to
-    /// [`collect::run`](crate::collect::run).
+    /// The program that cargo runs as rustc's wrapper and rustc as its linker. It must pass its
+    /// arguments to [`run_for_cargo`](crate::run_for_cargo).
     pub linker: PathBuf,
     /// Include folders for C and assembly.
     pub includes: Vec<PathBuf>,
