@@ -45,6 +45,50 @@ pub struct Block {
     pub accounts: Vec<(Pubkey, AccountSharedData)>,
 }
 
+/// A block as stores and dumps keep it: without its slot, its transactions and the accounts.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct BlockRecord {
+    parent_slot: u64,
+    #[serde(with = "base58")]
+    blockhash: Hash,
+    #[serde(with = "base58")]
+    previous_blockhash: Hash,
+    block_time: i64,
+    block_height: u64,
+    transaction_count: u64,
+    rewards: Vec<Reward>,
+}
+
+impl BlockRecord {
+    pub(crate) fn new(block: &Block) -> Self {
+        Self {
+            parent_slot: block.parent_slot,
+            blockhash: block.blockhash,
+            previous_blockhash: block.previous_blockhash,
+            block_time: block.block_time,
+            block_height: block.block_height,
+            transaction_count: block.transaction_count,
+            rewards: block.rewards.clone(),
+        }
+    }
+
+    /// Returns the block, without transactions and accounts.
+    pub(crate) fn into_block(self, slot: u64) -> Block {
+        Block {
+            slot,
+            parent_slot: self.parent_slot,
+            blockhash: self.blockhash,
+            previous_blockhash: self.previous_blockhash,
+            block_time: self.block_time,
+            block_height: self.block_height,
+            transaction_count: self.transaction_count,
+            transactions: Vec::new(),
+            rewards: self.rewards,
+            accounts: Vec::new(),
+        }
+    }
+}
+
 /// Lamports that a block paid to the collector of its fees.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Reward {

@@ -25,13 +25,12 @@ use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, Table,
     TableDefinition, TableError, WriteTransaction,
 };
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
-use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    block::{Block, Landed, Reward},
+    block::{Block, BlockRecord, Landed},
     store::{Commit, Header, Store, StoreError},
 };
 
@@ -61,18 +60,6 @@ pub struct DiskStore {
     path: PathBuf,
     /// `None` after an error that may have left redb inconsistent.
     database: Option<Database>,
-}
-
-/// A block as it is stored.
-#[derive(Serialize, Deserialize)]
-struct BlockRecord {
-    parent_slot: u64,
-    blockhash: Hash,
-    previous_blockhash: Hash,
-    block_time: i64,
-    block_height: u64,
-    transaction_count: u64,
-    rewards: Vec<Reward>,
 }
 
 impl DiskStore {
@@ -173,7 +160,7 @@ impl Store for DiskStore {
     fn blocks(&mut self, each: &mut dyn FnMut(Block)) -> Result<(), StoreError> {
         self.read(|it| {
             it.each(BLOCKS, &mut |slot, bytes| {
-                let mut block = block(slot, decode(bytes)?);
+                let mut block = decode::<BlockRecord>(bytes)?.into_block(slot);
                 block.transactions = it.transactions(slot)?;
                 each(block);
                 Ok(())
@@ -294,7 +281,7 @@ fn write_blocks(transaction: &WriteTransaction, commit: &Commit) -> Result<(), S
         transactions.retain_in((next, 0).., |_, _| false).map_err(damaged)?;
     }
     for block in &commit.blocks {
-        blocks.insert(block.slot, encode(&record(block))?.as_slice()).map_err(damaged)?;
+        blocks.insert(block.slot, encode(&BlockRecord::new(block))?.as_slice()).map_err(damaged)?;
         for landed in &block.transactions {
             let bytes = encode(&**landed)?;
             transactions.insert((block.slot, landed.index), bytes.as_slice()).map_err(damaged)?;
@@ -339,33 +326,6 @@ fn read_account(
     let account = parse().ok_or_else(|| StoreError::Damaged("an account is cut off".to_owned()))?;
     each(Pubkey::new_from_array(key), account.into());
     Ok(())
-}
-
-fn record(block: &Block) -> BlockRecord {
-    BlockRecord {
-        parent_slot: block.parent_slot,
-        blockhash: block.blockhash,
-        previous_blockhash: block.previous_blockhash,
-        block_time: block.block_time,
-        block_height: block.block_height,
-        transaction_count: block.transaction_count,
-        rewards: block.rewards.clone(),
-    }
-}
-
-fn block(slot: u64, record: BlockRecord) -> Block {
-    Block {
-        slot,
-        parent_slot: record.parent_slot,
-        blockhash: record.blockhash,
-        previous_blockhash: record.previous_blockhash,
-        block_time: record.block_time,
-        block_height: record.block_height,
-        transaction_count: record.transaction_count,
-        transactions: Vec::new(),
-        rewards: record.rewards,
-        accounts: Vec::new(),
-    }
 }
 
 fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, StoreError> {

@@ -14,12 +14,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use solana_account::AccountSharedData;
-use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    block::{Block, Landed, Reward},
-    records::{AccountRecord, base58},
+    block::{Block, BlockRecord, Landed},
+    records::AccountRecord,
     store::Header,
 };
 
@@ -99,15 +98,8 @@ enum Line {
 #[derive(Serialize, Deserialize)]
 struct BlockLine {
     slot: u64,
-    parent_slot: u64,
-    #[serde(with = "base58")]
-    blockhash: Hash,
-    #[serde(with = "base58")]
-    previous_blockhash: Hash,
-    block_time: i64,
-    block_height: u64,
-    transaction_count: u64,
-    rewards: Vec<Reward>,
+    #[serde(flatten)]
+    record: BlockRecord,
 }
 
 /// Writes a dump.
@@ -126,7 +118,7 @@ pub fn write(dump: &Dump, to: &mut dyn Write) -> Result<(), DumpError> {
         put(&Line::Account(AccountRecord::new(key, account)))?;
     }
     for block in &dump.blocks {
-        put(&Line::Block(block_line(block)))?;
+        put(&Line::Block(BlockLine { slot: block.slot, record: BlockRecord::new(block) }))?;
         for landed in &block.transactions {
             put(&Line::Transaction(Box::new(Landed::clone(landed))))?;
         }
@@ -191,7 +183,7 @@ impl Dump {
                 if self.blocks.last().is_some_and(|last| last.slot >= line.slot) {
                     return Err("blocks are not in order".to_owned());
                 }
-                self.blocks.push(Arc::new(block(line)));
+                self.blocks.push(Arc::new(line.record.into_block(line.slot)));
             }
             Line::Transaction(landed) => {
                 let block = self.blocks.last_mut().filter(|block| block.slot == landed.slot);
@@ -201,33 +193,5 @@ impl Dump {
             Line::End(_) => {}
         }
         Ok(())
-    }
-}
-
-fn block_line(block: &Block) -> BlockLine {
-    BlockLine {
-        slot: block.slot,
-        parent_slot: block.parent_slot,
-        blockhash: block.blockhash,
-        previous_blockhash: block.previous_blockhash,
-        block_time: block.block_time,
-        block_height: block.block_height,
-        transaction_count: block.transaction_count,
-        rewards: block.rewards.clone(),
-    }
-}
-
-fn block(line: BlockLine) -> Block {
-    Block {
-        slot: line.slot,
-        parent_slot: line.parent_slot,
-        blockhash: line.blockhash,
-        previous_blockhash: line.previous_blockhash,
-        block_time: line.block_time,
-        block_height: line.block_height,
-        transaction_count: line.transaction_count,
-        transactions: Vec::new(),
-        rewards: line.rewards,
-        accounts: Vec::new(),
     }
 }

@@ -13,7 +13,7 @@ use foldhash::fast::FixedState;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
-use crate::block::{Block, Landed};
+use crate::block::{Block, BlockRecord, Landed};
 
 /// The number of blocks whose changed accounts are kept.
 const BLOCKS_WITH_ACCOUNTS: usize = 64;
@@ -243,16 +243,6 @@ impl History {
 }
 
 fn without_accounts(block: &Block) -> Block {
-    Block {
-        slot: block.slot,
-        parent_slot: block.parent_slot,
-        blockhash: block.blockhash,
-        previous_blockhash: block.previous_blockhash,
-        block_time: block.block_time,
-        block_height: block.block_height,
-        transaction_count: block.transaction_count,
-        transactions: block.transactions.clone(),
-        rewards: block.rewards.clone(),
-        accounts: Vec::new(),
-    }
+    let transactions = block.transactions.clone();
+    Block { transactions, ..BlockRecord::new(block).into_block(block.slot) }
 }
