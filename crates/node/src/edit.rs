@@ -1,13 +1,13 @@
 //! Edits of token accounts.
 
-use selkie_programs::{ASSOCIATED_TOKEN, TOKEN_2022};
+use selkie_programs::{ASSOCIATED_TOKEN, TOKEN_2022, is_token_program};
 use selkie_svm::sysvars::{Rent, minimum_balance};
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
 use solana_pubkey::Pubkey;
 
 use crate::{
     error::NodeError,
-    token::{ACCOUNT_BYTES, NATIVE_MINT, decimals, is_token_program},
+    token::{ACCOUNT_BYTES, NATIVE_MINT, decimals},
 };
 
 const AMOUNT: usize = 64;

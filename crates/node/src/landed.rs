@@ -3,6 +3,7 @@
 use selkie_ledger::{
     InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, TokenBalance,
 };
+use selkie_programs::is_token_program;
 use selkie_svm::{AccountChange, Processed};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_message::VersionedMessage;
@@ -11,7 +12,7 @@ use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
     cost, diff,
-    token::{TokenAccount, decimals, is_token_program},
+    token::{TokenAccount, decimals},
 };
 
 /// Looks up a mint that is not among a transaction's accounts.

@@ -3,7 +3,7 @@
 //! The layouts are those of SPL Token; Token-2022 appends a type and extensions (spl-token:
 //! `state.rs`, spl-token-2022: `extension/mod.rs`).
 
-use selkie_programs::{TOKEN, TOKEN_2022};
+use selkie_programs::{TOKEN, is_token_program};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
@@ -35,11 +35,6 @@ pub(crate) struct TokenAccount {
     pub(crate) owner: Pubkey,
     pub(crate) amount: u64,
     pub(crate) delegate: Option<Pubkey>,
-}
-
-/// Returns whether an address is that of a token program.
-pub(crate) fn is_token_program(id: &Pubkey) -> bool {
-    *id == TOKEN.id || *id == TOKEN_2022.id
 }
 
 impl TokenAccount {

@@ -128,6 +128,12 @@ pub const MAINNET: &[WellKnownProgram] = &[
     FEATURE_GATE,
 ];
 
+/// Returns whether a program keeps token accounts: SPL Token, or Token-2022.
+#[must_use]
+pub fn is_token_program(id: &Pubkey) -> bool {
+    [TOKEN.id, TOKEN_2022.id].contains(id)
+}
+
 /// Returns the well-known program that mainnet has at an address.
 #[must_use]
 pub fn by_id(id: &Pubkey) -> Option<&'static WellKnownProgram> {

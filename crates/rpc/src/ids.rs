@@ -15,8 +15,3 @@ pub(crate) const MEMO: [Pubkey; 3] =
 /// The first key of accounts of the config program that describe validators.
 pub(crate) const VALIDATOR_INFO: Pubkey =
     Pubkey::from_str_const("Va1idator1nfo111111111111111111111111111111");
-
-/// Returns whether a program keeps token accounts.
-pub(crate) fn is_token_program(id: &Pubkey) -> bool {
-    [TOKEN, TOKEN_2022].contains(id)
-}

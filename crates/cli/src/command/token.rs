@@ -47,7 +47,8 @@ impl Mint {
     fn find(session: &Session, text: &str) -> Result<Self> {
         let address = session.names.address(text)?;
         let shown = session.names.show(&address);
-        let account = session.svm().account(&address).filter(|it| is_token_program(&it.owner));
+        let account =
+            session.svm().account(&address).filter(|it| programs::is_token_program(&it.owner));
         let data = account.as_ref().map(|it| &it.data[..]).unwrap_or_default();
         let is_mint = data.len() == token::MINT_BYTES || data.get(token::ACCOUNT_BYTES) == Some(&1);
         match (account.as_ref(), data.get(DECIMALS_OFFSET)) {
@@ -86,10 +87,6 @@ impl Mint {
         let account = session.svm().account(address);
         account.is_some_and(|it| it.owner == self.program && it.data.len() >= token::ACCOUNT_BYTES)
     }
-}
-
-fn is_token_program(program: &Pubkey) -> bool {
-    [programs::TOKEN.id, programs::TOKEN_2022.id].contains(program)
 }
 
 /// Opens the session and returns the payer's key.
@@ -243,7 +240,7 @@ fn balance(ui: &mut Ui, args: &BalanceArgs) -> Result<Status> {
 
 /// Returns the token accounts of an owner, or the one at this address.
 fn token_accounts(session: &Session, owner: &Pubkey) -> Vec<(Pubkey, Vec<u8>)> {
-    let account = session.svm().account(owner).filter(|it| is_token_program(&it.owner));
+    let account = session.svm().account(owner).filter(|it| programs::is_token_program(&it.owner));
     if let Some(account) = account.filter(|it| it.data.len() >= token::ACCOUNT_BYTES) {
         return vec![(*owner, account.data)];
     }

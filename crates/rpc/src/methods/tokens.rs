@@ -1,6 +1,7 @@
 //! Methods about tokens.
 
 use selkie_node::{TokenIndex, View};
+use selkie_programs::is_token_program;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_account::{AccountSharedData, ReadableAccount};
@@ -11,7 +12,6 @@ use crate::{
     config::{AccountConfig, AccountEncoding, ContextConfig},
     encode::account::Surroundings as _,
     error::RpcError,
-    ids::is_token_program,
     methods::{
         accounts::keyed,
         call::{Call, with_context},
@@ -46,13 +46,19 @@ fn mint(view: &View, key: &Pubkey) -> Result<(Pubkey, Scale), RpcError> {
     Ok((*account.owner(), mint.scale(view.now())))
 }
 
+/// Reads an address and a configuration, and returns the address with the state to read it from.
+fn key_and_view(call: &Call<'_>, params: &mut Params) -> Result<(Pubkey, View), RpcError> {
+    let key = params.key(0)?;
+    call.fetch(&[key])?;
+    let view = call.view(params.or_default::<ContextConfig>(1)?)?;
+    Ok((key, view))
+}
+
 pub(super) fn get_token_account_balance(
     call: &Call<'_>,
     params: &mut Params,
 ) -> Result<Value, RpcError> {
-    let key = params.key(0)?;
-    call.fetch(&[key])?;
-    let view = call.view(params.or_default::<ContextConfig>(1)?)?;
+    let (key, view) = key_and_view(call, params)?;
     let account = token_program_account(&view, &key, "not a Token account")?;
     let token = TokenAccount::read(account.data()).ok_or_else(|| invalid("not a Token account"))?;
     call.fetch(&[token.mint])?;
@@ -61,9 +67,7 @@ pub(super) fn get_token_account_balance(
 }
 
 pub(super) fn get_token_supply(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
-    let key = params.key(0)?;
-    call.fetch(&[key])?;
-    let view = call.view(params.or_default::<ContextConfig>(1)?)?;
+    let (key, view) = key_and_view(call, params)?;
     let account = token_program_account(&view, &key, "not a Token mint")?;
     let mint = Mint::read(account.data()).ok_or_else(|| invalid("not a Token mint"))?;
     Ok(with_context(view.slot(), token_amount(mint.supply, &mint.scale(view.now()))))
@@ -73,9 +77,7 @@ pub(super) fn get_token_largest_accounts(
     call: &Call<'_>,
     params: &mut Params,
 ) -> Result<Value, RpcError> {
-    let key = params.key(0)?;
-    call.fetch(&[key])?;
-    let view = call.view(params.or_default::<ContextConfig>(1)?)?;
+    let (key, view) = key_and_view(call, params)?;
     let (program, scale) = mint(&view, &key)?;
     if !is_token_program(&program) {
         return Err(invalid("not a Token mint"));

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 use solana_pubkey::Pubkey;
 
 use crate::{
-    ids,
     parsed::{
         accounts::account::{Account, typed},
         extensions::Extensions,
@@ -133,7 +132,9 @@ impl<'a> Mint<'a> {
 
 /// Returns the mint of a token account of `owner`'s, by its data.
 pub(crate) fn mint_of(owner: &Pubkey, data: &[u8]) -> Option<Pubkey> {
-    ids::is_token_program(owner).then(|| TokenAccount::read(data).map(|it| it.mint)).flatten()
+    selkie_programs::is_token_program(owner)
+        .then(|| TokenAccount::read(data).map(|it| it.mint))
+        .flatten()
 }
 
 /// Shows an account of a token program. A token account without its mint is not shown.
