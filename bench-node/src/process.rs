@@ -93,7 +93,7 @@ impl Launch {
     }
 }
 
-/// What has become of a start.
+/// The result of starting a node.
 #[derive(Debug)]
 pub(crate) enum Started {
     Ready(Process),
@@ -110,7 +110,7 @@ fn first_line(child: &mut Child) -> Result<Option<String>> {
     let (line, lines) = mpsc::channel();
     thread::spawn(move || {
         let mut lines = BufReader::new(output).lines();
-        // Nobody waits any more if it comes too late. The rest is read so that the pipe stays open.
+        // Sending fails if the wait has timed out. The rest is read so that the pipe stays open.
         let _ = line.send(lines.next());
         lines.for_each(drop);
     });

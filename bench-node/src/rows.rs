@@ -85,7 +85,7 @@ pub(crate) fn memory(
     Ok(())
 }
 
-/// What a node costs that nobody uses.
+/// Measures processor time and disk writes of an idle node.
 pub(crate) fn idle(
     launch: &Launch,
     ledger: &Path,
@@ -263,7 +263,7 @@ pub(crate) fn notifications(
     Ok(())
 }
 
-/// What a transaction costs the node while nobody, and while many, subscribe to other accounts.
+/// Measures a transaction's cost without subscriptions, and with many to other accounts.
 pub(crate) fn subscriptions(
     process: &Process,
     subscriptions: usize,

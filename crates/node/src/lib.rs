@@ -10,7 +10,7 @@
 //! Time comes from a [`Clock`] in the [`Options`]. A node has no global state: a process may run many.
 //!
 //! **Time and blocks.** On demand, a batch of transactions makes a block at once. Between blocks,
-//! slots follow the clock when somebody looks: an empty block is made, at most one per slot time. When
+//! slots follow the clock when the state is read: an empty block is made, at most one per slot time. When
 //! blocks come faster than slot times, slots run ahead, and the block height counts slot times instead
 //! of blocks: so a blockhash, valid for 150 block heights, lives 150 slot times or longer however fast
 //! blocks come. Every block has a new blockhash, and its timestamp is that of the clock sysvar.

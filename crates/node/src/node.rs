@@ -68,7 +68,7 @@ pub(crate) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // An error of the ledger was reported before, or nobody is left to report it to.
+        // `drop` cannot return an error of the ledger.
         let _ = self.stop();
     }
 }

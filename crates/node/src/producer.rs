@@ -190,7 +190,7 @@ impl Producer {
         let block = self.finish(landed, is_lasting, moment)?;
         for (reply, index) in replies {
             if let Some(landed) = block.transactions.get(index) {
-                // Whoever waited may have given up.
+                // Sending fails if the caller no longer waits.
                 let _ = reply.send(Ok(Arc::clone(landed)));
             }
         }

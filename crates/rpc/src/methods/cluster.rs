@@ -193,7 +193,7 @@ pub(super) fn get_highest_snapshot_slot(_: &Call<'_>, _: &mut Params) -> Result<
     Err(RpcError::no_snapshot())
 }
 
-/// Returns the newest slot, which nobody has to send or repair.
+/// Returns the newest slot: a single node retransmits and repairs nothing.
 pub(super) fn get_max_slot(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
     Ok(json!(call.node.slot(solana_commitment_config::CommitmentLevel::Processed)))
 }

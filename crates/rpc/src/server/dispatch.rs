@@ -139,7 +139,7 @@ async fn run(
 ) -> Result<Value, RpcError> {
     let (least, most) = method.arity();
     let mut params = Params::new(params, least, most)?;
-    let work = move |shared: &Shared| {
+    let mut work = move |shared: &Shared| {
         let Options { limits, fetches, .. } = &shared.options;
         let (node, addresses) = (&shared.node, &shared.addresses);
         let call = Call { node, addresses, fetches: *fetches, limits };
@@ -147,18 +147,11 @@ async fn run(
     };
     let weight = if shared.options.fetches { Weight::Slow } else { method.weight };
     match weight {
-        Weight::Quick => work_here(shared, work),
+        Weight::Quick => work(shared),
         Weight::Slow => {
             let shared = Arc::clone(shared);
-            let task = tokio::task::spawn_blocking(move || work_here(&shared, work));
+            let task = tokio::task::spawn_blocking(move || work(&shared));
             task.await.unwrap_or_else(|error| Err(RpcError::internal(error)))
         }
     }
-}
-
-fn work_here(
-    shared: &Shared,
-    work: impl FnOnce(&Shared) -> Result<Value, RpcError>,
-) -> Result<Value, RpcError> {
-    work(shared)
 }

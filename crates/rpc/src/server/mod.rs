@@ -112,7 +112,7 @@ impl Server {
     /// Stops listening, answers what has been asked, closes WebSockets, and returns within a
     /// second. The node keeps running.
     pub async fn stop(mut self) {
-        // Tasks end when they see this; nobody listens only if all have ended.
+        // Tasks end when they see this. Sending fails if all have ended.
         let _ = self.stop.send(true);
         while self.tasks.join_next().await.is_some() {}
     }
