@@ -4,15 +4,19 @@
 
 mod program;
 
+use std::ops::ControlFlow;
+
 use libfuzzer_sys::fuzz_target;
-use selkie_vm::{Observer, observe, run};
+use selkie_vm::{Machine, Observer, observe, run};
 
 use crate::program::Input;
 
 struct Nothing;
 
 impl Observer for Nothing {
-    fn instruction(&mut self, _: usize, _: &[u64; 11]) {}
+    fn instruction(&mut self, _: &mut Machine<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 fuzz_target!(|input: Input<'_>| {

@@ -1,6 +1,6 @@
 //! Selkie's engine.
 
-use core::{any::Any, cell::Cell};
+use core::{any::Any, cell::Cell, ops::ControlFlow};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -167,8 +167,9 @@ impl Host for TestHost<'_> {
 }
 
 impl Observer for Trace {
-    fn instruction(&mut self, pc: usize, registers: &[u64; 11]) {
-        self.push(registers, pc as u64);
+    fn instruction(&mut self, machine: &mut Machine<'_>) -> ControlFlow<()> {
+        self.push(machine.registers(), machine.pc() as u64);
+        ControlFlow::Continue(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Kind `exec`: a program and the complete state at its end.
 
+use core::ops::ControlFlow;
+
 use selkie_elf::{Executable, SyscallId};
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{
@@ -326,12 +328,13 @@ const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 impl Observer for Trace {
-    fn instruction(&mut self, pc: usize, registers: &[u64; 11]) {
+    fn instruction(&mut self, machine: &mut Machine<'_>) -> ControlFlow<()> {
         self.len += 1;
-        for value in registers.iter().chain([&(pc as u64)]) {
+        for value in machine.registers().iter().chain([&(machine.pc() as u64)]) {
             for byte in value.to_le_bytes() {
                 self.fnv = (self.fnv ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
             }
         }
+        ControlFlow::Continue(())
     }
 }

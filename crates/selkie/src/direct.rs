@@ -153,7 +153,7 @@ impl Svm {
         let transaction = VersionedTransaction { signatures: Vec::new(), message };
         let (slot, rent) = (self.slot(), self.rent());
         let evidence = self.evidence(&processed, &overlay);
-        Receipt {
+        let mut receipt = Receipt {
             stage: Stage::Executed,
             transaction,
             slot,
@@ -161,7 +161,12 @@ impl Svm {
             failed_instruction,
             processed,
             evidence,
+        };
+        if self.keeps_replays || receipt.result.is_err() {
+            let given = overlay.given.into_iter().map(|(key, account)| (key, account.into()));
+            self.keep_replay(&mut receipt, Some((instructions, &given.collect::<Vec<_>>())));
         }
+        receipt
     }
 
     /// Looks up the programs among `accounts`. A program whose programdata account is not given is

@@ -6,7 +6,8 @@ use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
 /// Renders an account like `solana account --output json`.
-pub(crate) fn account_file(key: &Pubkey, account: &AccountSharedData) -> Value {
+#[must_use]
+pub fn account_file(key: &Pubkey, account: &AccountSharedData) -> Value {
     json!({
         "pubkey": key.to_string(),
         "account": {

@@ -46,6 +46,7 @@ pub mod loader;
 mod options;
 mod origin;
 mod receipt;
+mod recording;
 mod report;
 mod send;
 mod sign;
@@ -60,9 +61,9 @@ mod trap;
 
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
-    self as runtime, AccountChange, BorrowedAccount, Builtin, ComputeBudget, Engine, Environment,
-    EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector, InstructionContext,
-    InvokeContext, Loader, ReturnData,
+    self as runtime, AccountChange, BorrowedAccount, Builtin, ComputeBudget, Detail, Engine,
+    Environment, EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector,
+    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData, SyscallCall,
     syscalls::custom::{SyscallContext, SyscallFailure},
     sysvars::SysvarError,
 };

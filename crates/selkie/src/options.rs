@@ -80,6 +80,18 @@ impl Svm {
         self
     }
 
+    /// Sets whether every receipt can be replayed ([`Receipt::replay`](crate::Receipt::replay)), not
+    /// only those of failed transactions.
+    ///
+    /// It is set from the start if the environment variable `SELKIE_RECORD` names a folder: each
+    /// transaction, and each call of [`Svm::process_instructions`], is written there besides, for
+    /// `selkie profile DIR`, `selkie coverage DIR` and `selkie trace FILE`.
+    #[must_use]
+    pub fn with_replays(mut self, keeps_replays: bool) -> Self {
+        self.keeps_replays = keeps_replays;
+        self
+    }
+
     /// Sets the duration of a slot (default: 200 ms, as on mainnet).
     #[must_use]
     pub fn with_slot_milliseconds(mut self, milliseconds: u64) -> Self {

@@ -8,7 +8,8 @@ use std::{
 
 use selkie_inspect::SourceMap;
 use selkie_svm::{
-    AccountChange, Inspector, InvokeContext, Processed, program_cache::ProgramFile, stop::Trap,
+    AccountChange, Detail, Inspector, InvokeContext, Machine, MemoryMap, Next, Processed,
+    SyscallCall, program_cache::ProgramFile, stop::Trap,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
@@ -21,6 +22,7 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
+    fixture::{Fixture, RecordedState},
     origin::{Origins, staleness},
     trap::{TrapReport, debug_file},
 };
@@ -70,12 +72,14 @@ pub struct Receipt {
 }
 
 /// Inputs of explanations that are computed on demand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Evidence {
     /// The ELF file of the program that trapped.
     pub(crate) file: Option<ProgramFile>,
     /// The files that programs were added from.
     pub(crate) origins: Option<Arc<Origins>>,
+    /// The state before the transaction.
+    pub(crate) replay: Option<RecordedState>,
 }
 
 /// A receipt is mostly the runtime's result.
@@ -160,6 +164,17 @@ impl Receipt {
             ));
         }
         Some(report)
+    }
+
+    /// Returns the transaction with the state before it, to be replayed, traced and debugged:
+    /// `selkie trace`, `selkie profile` and `selkie coverage` read the file that it prints.
+    ///
+    /// `None` unless the transaction failed, or [`Svm::with_replays`](crate::Svm::with_replays) has
+    /// asked for the replays of all.
+    #[must_use]
+    pub fn replay(&self) -> Option<Fixture> {
+        let state = self.evidence.as_ref()?.replay.as_ref()?;
+        Some(state.fixture(&self.signature().to_string(), self))
     }
 
     /// Returns the path that a program was added from.
@@ -341,6 +356,10 @@ impl<'a> FailureRecorder<'a> {
 }
 
 impl Inspector for FailureRecorder<'_> {
+    fn detail(&self) -> Detail {
+        self.next.as_ref().map_or(Detail::Calls, |next| next.detail())
+    }
+
     fn before(&mut self, context: &InvokeContext<'_>) {
         if context.stack_height() == 1 {
             self.started = self.started.saturating_add(1);
@@ -361,6 +380,28 @@ impl Inspector for FailureRecorder<'_> {
         }
         if let Some(next) = &mut self.next {
             next.after(context, result);
+        }
+    }
+    fn instruction(&mut self, context: &InvokeContext<'_>, machine: &mut Machine<'_>) -> Next {
+        self.next.as_mut().map_or(Next::Execute, |next| next.instruction(context, machine))
+    }
+
+    fn syscall(&mut self, context: &InvokeContext<'_>, call: &SyscallCall<'_>) {
+        if let Some(next) = &mut self.next {
+            next.syscall(context, call);
+        }
+    }
+
+    fn syscall_end(
+        &mut self,
+        context: &InvokeContext<'_>,
+        call: &SyscallCall<'_>,
+        memory: &mut MemoryMap<'_>,
+        units_left: u64,
+        result: Option<u64>,
+    ) {
+        if let Some(next) = &mut self.next {
+            next.syscall_end(context, call, memory, units_left, result);
         }
     }
 }

@@ -15,6 +15,7 @@ use selkie_svm::{
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
 use solana_hash::Hash;
+use solana_instruction::Instruction;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
@@ -22,10 +23,12 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     check::Check,
+    fixture::RecordedState,
     genesis,
     journal::{Journal, Snapshot, SnapshotError},
     origin::Origins,
     receipt::{Evidence, FailedTransaction, FailureRecorder, Receipt, Stage},
+    recording,
     send::{IntoTransaction, MalformedTransaction},
 };
 
@@ -65,6 +68,8 @@ pub struct Svm {
     pub(crate) instruction_budget: ComputeBudget,
     /// The files that programs were added from; `None` if no program was added by path.
     pub(crate) origins: Option<Arc<Origins>>,
+    /// Whether every receipt keeps what [`Receipt::replay`] needs.
+    pub(crate) keeps_replays: bool,
 }
 
 impl Default for Svm {
@@ -93,7 +98,7 @@ impl core::error::Error for AirdropError {}
 
 /// The blockhash and message id under which a processed transaction is recorded; `None` if the
 /// transaction was dropped.
-type KnownBy = Option<(Hash, MessageId)>;
+pub(crate) type KnownBy = Option<(Hash, MessageId)>;
 
 impl Svm {
     /// Creates a chain with mainnet's settings.
@@ -109,6 +114,7 @@ impl Svm {
             slot_milliseconds: SLOT_MILLISECONDS,
             instruction_budget: genesis::INSTRUCTION_BUDGET,
             origins: None,
+            keeps_replays: recording::is_on(),
         }
     }
 
@@ -197,7 +203,7 @@ impl Svm {
 
     /// Processes a transaction and writes the result into `receipt`, reusing its allocations.
     #[inline(always)]
-    fn process(
+    pub(crate) fn process(
         &self,
         transaction: impl IntoTransaction,
         inspector: Option<&mut dyn Inspector>,
@@ -224,6 +230,9 @@ impl Svm {
             if receipt.processed.is_executed { Stage::Executed } else { Stage::FeesOnly };
         receipt.failed_instruction = recorder.failed_instruction(&receipt.processed);
         receipt.evidence = self.evidence(&receipt.processed, &self.journal.state().accounts);
+        if self.keeps_replays || receipt.result.is_err() {
+            self.keep_replay(receipt, None);
+        }
         Some(known_by)
     }
 
@@ -238,7 +247,24 @@ impl Svm {
             let account = accounts.account(&stopped.program_id)?;
             ProgramFile::find(&account, accounts)
         });
-        (file.is_some() || origins.is_some()).then(|| Box::new(Evidence { file, origins }))
+        (file.is_some() || origins.is_some())
+            .then(|| Box::new(Evidence { file, origins, replay: None }))
+    }
+
+    /// Keeps the state before a transaction in its receipt, and writes it to the folder of recordings.
+    #[cold]
+    pub(crate) fn keep_replay(
+        &self,
+        receipt: &mut Receipt,
+        direct: Option<(&[Instruction], &[(Pubkey, Account)])>,
+    ) {
+        let mut state = RecordedState::of(self, receipt);
+        if let Some((instructions, accounts)) = direct {
+            state.set_instructions(self, instructions, accounts);
+        }
+        recording::write(|id| state.fixture(id, receipt));
+        let evidence = receipt.evidence.get_or_insert_default();
+        evidence.replay = Some(state);
     }
 
     fn malformed(&self, malformed: MalformedTransaction) -> Receipt {

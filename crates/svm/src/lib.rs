@@ -37,6 +37,7 @@ mod pipeline;
 mod programs;
 mod runtime;
 
+pub use selkie_vm::{Machine, MemoryMap};
 pub use solana_account::ReadableAccount;
 pub use solana_pubkey::Pubkey;
 pub use solana_sdk_ids::native_loader::ID as NATIVE_LOADER;
@@ -74,9 +75,10 @@ pub use crate::{
     },
     runtime::{
         context::{
-            self, Inspector, InvokeContext, Options,
+            self, InvokeContext, Options,
             builtin::{self, Builtin, Builtins, Precompile, Precompiles},
             environment::{self, Environment, EpochStake},
+            inspector::{Detail, Inspector, Next, SyscallCall},
         },
         input::{self, Abi, DataMode, Input, Layout},
         instruction::{

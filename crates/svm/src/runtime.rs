@@ -11,6 +11,7 @@ pub(crate) mod instructions_sysvar;
 pub(crate) mod invocation;
 pub(crate) mod invoke;
 pub(crate) mod logs;
+pub(crate) mod observed;
 pub(crate) mod on_curve;
 pub(crate) mod run;
 pub mod stop;

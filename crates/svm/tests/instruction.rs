@@ -4,10 +4,11 @@ mod common;
 
 use common::{INPUT, PROGRAM, Setup, call, exit, key, lddw, load, poke, program, store, word};
 use selkie_svm::{
-    Account, AccountMeta, ComputeBudget, Engine, Environment, Instruction, InstructionError,
-    InstructionResult, Loader, Options, Pubkey, SyscallError, process_instruction,
+    Account, AccountMeta, ComputeBudget, Detail, Engine, Environment, Inspector, Instruction,
+    InstructionError, InstructionResult, InvokeContext, Loader, Machine, Next, Options, Pubkey,
+    SyscallError, process_instruction,
 };
-use selkie_vm::{MachineCode, Observer, Trap};
+use selkie_vm::{MachineCode, Trap};
 
 /// Offsets of the first account of an input for the current loaders.
 const LAMPORTS: i16 = 0x50;
@@ -308,9 +309,13 @@ fn an_instruction_of_a_missing_program_fails() {
 #[test]
 fn observers_see_every_instruction() {
     struct Trace(Vec<usize>);
-    impl Observer for Trace {
-        fn instruction(&mut self, pc: usize, _: &[u64; 11]) {
-            self.0.push(pc);
+    impl Inspector for Trace {
+        fn detail(&self) -> Detail {
+            Detail::Instructions
+        }
+        fn instruction(&mut self, _: &InvokeContext<'_>, machine: &mut Machine<'_>) -> Next {
+            self.0.push(machine.pc());
+            Next::Execute
         }
     }
     let program = common::program(Loader::V3, &[word(0x05, 0, 0, 1, 0), exit(), end(0)]);
@@ -318,9 +323,9 @@ fn observers_see_every_instruction() {
     environment.programs.insert(PROGRAM, program);
     let instruction = Instruction { program_id: PROGRAM, accounts: vec![], data: vec![] };
     let mut trace = Trace(Vec::new());
-    let observer: Option<&mut dyn Observer> = Some(&mut trace);
+    let inspector: Option<&mut dyn Inspector> = Some(&mut trace);
     let receipt =
-        process_instruction(&instruction, &[], &environment, &Options::default(), observer);
+        process_instruction(&instruction, &[], &environment, &Options::default(), inspector);
     assert_eq!(receipt.unwrap().compute_units, 3);
     assert_eq!(trace.0, [0, 2, 3]);
 }
@@ -369,9 +374,13 @@ fn unsupported_engines_are_an_error() {
 #[test]
 fn observed_programs_are_interpreted() {
     struct Steps(u64);
-    impl Observer for Steps {
-        fn instruction(&mut self, _: usize, _: &[u64; 11]) {
+    impl Inspector for Steps {
+        fn detail(&self) -> Detail {
+            Detail::Instructions
+        }
+        fn instruction(&mut self, _: &InvokeContext<'_>, _: &mut Machine<'_>) -> Next {
             self.0 += 1;
+            Next::Execute
         }
     }
     let engine = if MachineCode::SUPPORTED { Engine::Jit } else { Engine::Auto };

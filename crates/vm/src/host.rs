@@ -1,9 +1,11 @@
 //! The traits that connect a running program with its surroundings: `Host` and `Observer`.
 
+use core::{fmt, ops::ControlFlow};
+
 use selkie_elf::SyscallId;
 
 use crate::{
-    machine::Meter,
+    machine::{Machine, Meter},
     memory::{MemoryMap, Region, Violation},
     trap::{Access, SyscallError, Trap},
 };
@@ -88,14 +90,38 @@ impl Host for NoHost {
     }
 }
 
-/// An observer of every instruction, called before it is executed.
+/// An observer of every instruction.
 pub trait Observer {
-    /// Observes the instruction at slot `pc`; `registers` are r0 to r10 before it.
-    fn instruction(&mut self, pc: usize, registers: &[u64; 11]);
+    /// Called before the machine executes the instruction at [`Machine::pc`], which is there and can
+    /// be paid for, but is not charged yet. May change registers, memory and meter.
+    ///
+    /// `Break` ends the run before the instruction, with [`Interrupted`] as [`Trap::Syscall`]. The
+    /// machine can be run on from there.
+    fn instruction(&mut self, machine: &mut Machine<'_>) -> ControlFlow<()>;
 }
 
 /// Observes nothing, at no cost.
 impl Observer for () {
     #[inline(always)]
-    fn instruction(&mut self, _: usize, _: &[u64; 11]) {}
+    fn instruction(&mut self, _: &mut Machine<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// The error of a run that its observer has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted by an observer")
+    }
+}
+
+impl core::error::Error for Interrupted {}
+
+impl From<Interrupted> for Trap {
+    fn from(interrupted: Interrupted) -> Self {
+        Self::Syscall(interrupted.into())
+    }
 }

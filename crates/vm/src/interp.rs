@@ -14,7 +14,7 @@ use selkie_isa::{Kind, Operand};
 use crate::{
     decoded::{Action, DecodedInsn, DecodedProgram},
     fast_path::{Flow, run_blocks},
-    host::{Host, Observer},
+    host::{Host, Interrupted, Observer},
     machine::Machine,
     program::Program,
     trap::{Access, Trap},
@@ -62,7 +62,7 @@ pub(crate) fn finish(
 ) -> Result<u64, Trap> {
     loop {
         run_blocks(program, machine);
-        if let Some(r0) = step_decoded(program, machine, host, &mut ())? {
+        if let Some(r0) = step_decoded(program, machine, host)? {
             return Ok(r0);
         }
     }
@@ -86,15 +86,48 @@ pub fn observe(
     Outcome { result, consumed: consumed(machine, budget) }
 }
 
+/// Interprets a program like [`observe`], where the host is the observer: so it can observe programs
+/// that it runs during a syscall.
+pub fn observe_by_host<H: Host + Observer>(
+    program: &Program,
+    machine: &mut Machine<'_>,
+    host: &mut H,
+) -> Outcome {
+    let budget = machine.meter.remaining();
+    let result = loop {
+        if is_broken_off(program.decoded(), machine, host) {
+            break Err(Interrupted.into());
+        }
+        match step_decoded(program.decoded(), machine, host) {
+            Ok(None) => {}
+            Ok(Some(r0)) => break Ok(r0),
+            Err(trap) => break Err(trap),
+        }
+    };
+    Outcome { result, consumed: consumed(machine, budget) }
+}
+
+/// Shows the next instruction to an observer, if it can be executed. Returns whether the observer
+/// ends the run.
+#[inline(always)]
+fn is_broken_off<O: Observer + ?Sized>(
+    program: &DecodedProgram,
+    machine: &mut Machine<'_>,
+    observer: &mut O,
+) -> bool {
+    let is_paid = !machine.metered || machine.meter.remaining() > 0;
+    is_paid && program.insn(machine.pc).is_some() && observer.instruction(machine).is_break()
+}
+
 /// Returns the compute units consumed since the meter had `budget`.
 pub(crate) fn consumed(machine: &Machine<'_>, budget: u64) -> u64 {
     if machine.metered { budget.saturating_sub(machine.meter.remaining()) } else { 0 }
 }
 
-/// Executes one instruction. Returns r0 if it ended the program.
+/// Executes one instruction, after the observer has seen it. Returns r0 if it ended the program.
 ///
 /// # Errors
-/// The trap that ended the program; [`Machine::pc`] is the instruction that raised it, or for
+/// [`Interrupted`], or the trap that ended the program; [`Machine::pc`] is the instruction that raised it, or for
 /// [`Trap::ExceededMaxInstructions`] the one that could not be paid for.
 pub fn step<O: Observer + ?Sized>(
     program: &Program,
@@ -102,22 +135,23 @@ pub fn step<O: Observer + ?Sized>(
     host: &mut dyn Host,
     observer: &mut O,
 ) -> Result<Option<u64>, Trap> {
-    step_decoded(program.decoded(), machine, host, observer)
+    if is_broken_off(program.decoded(), machine, observer) {
+        return Err(Interrupted.into());
+    }
+    step_decoded(program.decoded(), machine, host)
 }
 
 #[inline(always)]
-fn step_decoded<O: Observer + ?Sized>(
+fn step_decoded(
     program: &DecodedProgram,
     machine: &mut Machine<'_>,
     host: &mut dyn Host,
-    observer: &mut O,
 ) -> Result<Option<u64>, Trap> {
     let pc = machine.pc;
     if machine.metered && machine.meter.consume(1).is_err() {
         return Err(Trap::ExceededMaxInstructions);
     }
     let insn = program.insn(pc).ok_or(Trap::ExecutionOverrun)?;
-    observer.instruction(pc, machine.registers());
     if let Action::CallSyscall = insn.action() {
         machine.syscall(insn, host)?;
         machine.pc = pc + 1;

@@ -189,6 +189,13 @@ impl<'a> Machine<'a> {
         self.frames.iter().take(self.depth).map(|frame| slot(frame.return_pc))
     }
 
+    /// Returns what each call that has not returned has saved, outermost first: r6 to r10 of the
+    /// caller, and the slot to return to.
+    pub fn saved_frames(&self) -> impl DoubleEndedIterator<Item = ([u64; 5], usize)> {
+        let frames = self.frames.iter().take(self.depth);
+        frames.map(|it| ([it.r6, it.r7, it.r8, it.r9, it.frame_pointer], slot(it.return_pc)))
+    }
+
     /// Saves the caller's state and moves to the next frame. Returns `false`, with nothing changed,
     /// if the maximum call depth is reached.
     #[inline(always)]

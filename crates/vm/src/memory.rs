@@ -37,6 +37,6 @@ pub(crate) use self::{
     window::WindowBuffer,
 };
 pub use self::{
-    map::{MemoryMap, Violation},
+    map::{MemoryMap, Violation, WriteLog},
     region::Region,
 };

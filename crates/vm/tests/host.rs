@@ -1,6 +1,6 @@
 //! Syscalls may read and change the meter, write to memory, fail, panic, and run programs.
 
-use core::fmt;
+use core::{fmt, ops::ControlFlow};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -281,8 +281,9 @@ fn an_observer_sees_each_executed_instruction_once() {
     #[derive(Default)]
     struct Seen(Vec<(usize, u64)>);
     impl Observer for Seen {
-        fn instruction(&mut self, pc: usize, registers: &[u64; 11]) {
-            self.0.push((pc, registers[0]));
+        fn instruction(&mut self, machine: &mut Machine<'_>) -> ControlFlow<()> {
+            self.0.push((machine.pc(), machine.registers()[0]));
+            ControlFlow::Continue(())
         }
     }
     let source = "lddw r0, 5\n ja +1\n exit\n add64 r0, 1\n div64 r0, r2\n exit";

@@ -13,10 +13,9 @@ use selkie::Svm;
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_svm::{
-    ComputeBudget, FeatureSet, InstructionResult, LoadError, Loader, Options, Program, Pubkey,
-    Purpose, elf_environment, process_instruction,
+    ComputeBudget, Detail, FeatureSet, Inspector, InstructionResult, InvokeContext, LoadError,
+    Loader, Machine, Next, Options, Program, Pubkey, Purpose, elf_environment, process_instruction,
 };
-use selkie_vm::Observer;
 use serde_json::{Value, json};
 
 use crate::{
@@ -51,8 +50,8 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         engine: args.engine.into(),
     };
     let Scenario { instruction, accounts } = &scenario;
-    let process = |observer: Option<&mut dyn Observer>| {
-        process_instruction(instruction, accounts, &environment, &options, observer)
+    let process = |inspector: Option<&mut dyn Inspector>| {
+        process_instruction(instruction, accounts, &environment, &options, inspector)
             .advise("omit `--engine`, or use `--engine interpreter`")
     };
     let receipt = match &args.trace {
@@ -116,7 +115,7 @@ fn trace(
     path: &Path,
     file: &ProgramFile,
     program: &Program,
-    process: impl FnOnce(Option<&mut dyn Observer>) -> Result<InstructionResult>,
+    process: impl FnOnce(Option<&mut dyn Inspector>) -> Result<InstructionResult>,
 ) -> Result<InstructionResult> {
     let named = || format!("cannot write {}", path.display());
     let inspected = crate::program::open_to_inspect(file.with_debug_info(), None)?;
@@ -157,12 +156,17 @@ impl Tracer<'_> {
     }
 }
 
-impl Observer for Tracer<'_> {
-    fn instruction(&mut self, pc: usize, registers: &[u64; 11]) {
-        if self.error.is_none() {
-            self.error = self.line(pc, registers).err();
+impl Inspector for Tracer<'_> {
+    fn detail(&self) -> Detail {
+        Detail::Instructions
+    }
+
+    fn instruction(&mut self, context: &InvokeContext<'_>, machine: &mut Machine<'_>) -> Next {
+        if self.error.is_none() && context.stack_height() == 1 {
+            self.error = self.line(machine.pc(), machine.registers()).err();
             self.index += 1;
         }
+        Next::Execute
     }
 }
 

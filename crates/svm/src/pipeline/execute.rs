@@ -19,7 +19,7 @@ use crate::{
     },
     programs::{engine::Engine, transaction_programs::TransactionPrograms},
     runtime::{
-        context::{Inspector, InvokeContext, Options, environment::Environment},
+        context::{InvokeContext, Options, environment::Environment, inspector::Inspector},
         instruction::compile,
         instruction_context::{InstructionAccounts, InstructionContext, push_account},
         instructions_sysvar::show_instructions,
@@ -62,7 +62,7 @@ pub(crate) fn execute(
             let mut context =
                 InvokeContext::new(accounts, environment, &options, &mut workspace.scratch);
             context.programs = &programs;
-            context.inspector = inspector.map(|inspector| inspector as &mut dyn Inspector);
+            context.set_inspector(inspector.map(|inspector| inspector as &mut dyn Inspector));
             add_top_level(&mut context, checked);
             let result = context.process_all();
             processed.result = result
@@ -102,7 +102,7 @@ pub fn execute_instructions<'e>(
     let compiled: Vec<_> = instructions.iter().map(|it| compile(it, &accounts)).collect();
     let mut context = InvokeContext::new(accounts, environment, options, &mut workspace.scratch);
     context.programs = programs;
-    context.inspector = inspector;
+    context.set_inspector(inspector);
     context.add_top_level(compiled);
     let result = context.process_all();
     processed.result =

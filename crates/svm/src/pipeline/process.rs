@@ -20,7 +20,7 @@ use crate::{
         settle::settle,
         workspace::Workspace,
     },
-    runtime::context::Inspector,
+    runtime::context::inspector::Inspector,
 };
 
 /// Processes a transaction.

@@ -24,6 +24,16 @@ pub(crate) enum Bound {
     Custom(CustomSyscall),
 }
 
+impl Bound {
+    /// Returns the syscall's name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Row(syscall) => syscall.name,
+            Self::Custom(syscall) => &syscall.name,
+        }
+    }
+}
+
 /// Binds the syscalls of an environment to custom syscalls and the protocol's, in this order.
 ///
 /// # Errors

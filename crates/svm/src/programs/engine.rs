@@ -144,6 +144,8 @@ pub(crate) struct Compiled {
 pub(crate) enum Plan<'p> {
     Interpret,
     Run(&'p MachineCode),
+    /// The interpreter, under observation; machine code runs what the observer skips.
+    Observe(Option<&'p MachineCode>),
     /// The interpreter, because compiling has just failed.
     FallBack(&'p JitError),
 }

@@ -2,6 +2,7 @@
 
 pub mod builtin;
 pub mod environment;
+pub mod inspector;
 
 use std::mem::{swap, take};
 
@@ -13,12 +14,15 @@ use crate::{
     chain::{cost::ComputeBudget, features::Feature},
     programs::{
         engine::{Engine, EngineError},
-        program::{ProgramEntry, Running},
+        program::{Program, ProgramEntry, Running},
         transaction_programs::TransactionPrograms,
     },
     runtime::{
         buffers::BufferPool,
-        context::environment::Environment,
+        context::{
+            environment::Environment,
+            inspector::{Detail, Inspector},
+        },
         input::Layout,
         instruction_context::{InstructionAccount, InstructionContext},
         logs::{LogBuffers, Logs},
@@ -35,19 +39,6 @@ pub struct Options {
     pub budget: ComputeBudget,
     /// The engine that runs programs.
     pub engine: Engine,
-}
-
-/// Observes the instructions of a transaction.
-pub trait Inspector {
-    /// Called when an instruction starts: the last one of [`InvokeContext::stack_instructions`].
-    fn before(&mut self, context: &InvokeContext<'_>) {
-        let _ = context;
-    }
-
-    /// Called when the instruction has ended, before it is popped from the stack.
-    fn after(&mut self, context: &InvokeContext<'_>, result: &Result<(), InstructionError>) {
-        let _ = (context, result);
-    }
 }
 
 /// The state that the instructions of a transaction share.
@@ -79,6 +70,8 @@ pub struct InvokeContext<'e> {
     /// The index of the instructions sysvar among the accounts.
     pub(crate) instructions_sysvar: Option<u16>,
     pub(crate) inspector: Option<&'e mut (dyn Inspector + 'e)>,
+    /// What the inspector wants to see.
+    pub(crate) detail: Detail,
     /// Whether `last_run` is recorded.
     pub(crate) keeps_runs: bool,
     /// How the last program's run ended.
@@ -151,6 +144,7 @@ impl<'e> InvokeContext<'e> {
             programs: TransactionPrograms::NONE,
             modified_programs: Vec::new(),
             inspector: None,
+            detail: Detail::Calls,
             keeps_runs: false,
             last_run: None,
             stopped: None,
@@ -168,6 +162,13 @@ impl<'e> InvokeContext<'e> {
         swap(&mut scratch.logs, self.logs.buffers());
         swap(&mut scratch.buffers, &mut self.buffers);
         swap(&mut scratch.on_curve, &mut self.on_curve);
+    }
+
+    /// Sets the inspector, and asks it what it wants to see.
+    #[inline]
+    pub(crate) fn set_inspector(&mut self, inspector: Option<&'e mut (dyn Inspector + 'e)>) {
+        self.detail = inspector.as_ref().map_or(Detail::Calls, |inspector| inspector.detail());
+        self.inspector = inspector;
     }
 
     /// Adds top-level instructions to the trace.
@@ -217,6 +218,14 @@ impl<'e> InvokeContext<'e> {
     pub fn instruction(&self) -> &InstructionContext<'e> {
         let found = self.trace.get(self.frame().instruction);
         found.expect("frames point into the trace")
+    }
+
+    /// Returns where the current program sees its accounts in the input region, and the executable
+    /// that runs; `None` for a builtin program.
+    #[must_use]
+    pub fn running(&self) -> Option<(&Layout, &Program)> {
+        let frame = self.stack.last()?;
+        Some((&frame.layout, frame.program.as_ref()?))
     }
 
     /// Returns the instructions that were started: top-level ones, then inner ones, each in order.

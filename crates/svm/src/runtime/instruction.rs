@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use selkie_vm::Observer;
 pub use solana_instruction::{AccountMeta, Instruction};
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
@@ -12,7 +11,9 @@ use crate::{
     chain::account::Account,
     programs::engine::{Engine, EngineError},
     runtime::{
-        context::{InvokeContext, Options, Scratch, environment::Environment},
+        context::{
+            InvokeContext, Options, Scratch, environment::Environment, inspector::Inspector,
+        },
         input::{Abi, Input},
         instruction_context::{InstructionAccount, InstructionContext},
         stop::Run,
@@ -76,21 +77,22 @@ pub struct InstructionResult {
 /// # Errors
 /// If this host does not support the requested engine. A failure of the instruction is part of the
 /// result instead.
-pub fn process_instruction(
+pub fn process_instruction<'e>(
     instruction: &Instruction,
     accounts: &[(Pubkey, Account)],
-    environment: &Environment,
+    environment: &'e Environment,
     options: &Options,
-    observer: Option<&mut dyn Observer>,
+    inspector: Option<&'e mut (dyn Inspector + 'e)>,
 ) -> Result<InstructionResult, EngineError> {
     options.engine.resolve()?;
     let before = with_missing(instruction, accounts, environment);
     let mut context = enter(instruction, before.clone(), environment, options);
     context.keeps_runs = true;
+    context.set_inspector(inspector);
     let precompile = environment.precompiles.get(&instruction.program_id, environment.features);
     let result = match precompile {
         Some(precompile) => context.verify(0, precompile.verify),
-        None => context.process_top_level(observer),
+        None => context.process_top_level(),
     };
     if let Some(error) = context.engine_error {
         return Err(error);

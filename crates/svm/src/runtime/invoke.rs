@@ -5,7 +5,6 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use selkie_vm::Observer;
 use solana_account::{ReadableAccount, WritableAccount};
 use solana_instruction::{AccountMeta, Instruction};
 use solana_instruction_error::InstructionError;
@@ -43,7 +42,7 @@ impl<'e> InvokeContext<'e> {
             let features = self.environment.features;
             let result = match self.environment.precompiles.get(&program_id, features) {
                 Some(precompile) => self.verify(index, precompile.verify),
-                None => self.process_top_level(None),
+                None => self.process_top_level(),
             };
             result.map_err(|error| (u8::try_from(index).unwrap_or(u8::MAX), error))?;
         }
@@ -51,12 +50,9 @@ impl<'e> InvokeContext<'e> {
     }
 
     /// Processes the next top-level instruction.
-    pub(crate) fn process_top_level(
-        &mut self,
-        observer: Option<&mut dyn Observer>,
-    ) -> Result<(), InstructionError> {
+    pub(crate) fn process_top_level(&mut self) -> Result<(), InstructionError> {
         self.push(None)?;
-        let result = self.run(observer);
+        let result = self.run();
         let popped = self.pop();
         result.and(popped)
     }
@@ -81,7 +77,7 @@ impl<'e> InvokeContext<'e> {
         instruction: InstructionContext<'e>,
     ) -> Result<(), InstructionError> {
         self.push(Some(instruction))?;
-        let result = self.run(None);
+        let result = self.run();
         let popped = self.pop();
         result.and(popped)
     }
@@ -237,7 +233,7 @@ impl<'e> InvokeContext<'e> {
     }
 
     /// Runs the current instruction's program, and records the compute units it used.
-    fn run(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), InstructionError> {
+    fn run(&mut self) -> Result<(), InstructionError> {
         let program_id = self.instruction().program_id;
         let builtin = self.find_builtin(&program_id)?;
         self.return_data = ReturnData { program_id, data: Vec::new() };
@@ -252,7 +248,7 @@ impl<'e> InvokeContext<'e> {
             None => self
                 .find_program(&program_id)
                 .map_err(Failure::from)
-                .and_then(|program| run_program(self, program, observer)),
+                .and_then(|program| run_program(self, program)),
         };
         let result = match result {
             Ok(()) => {

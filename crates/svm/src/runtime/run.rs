@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
-use selkie_vm::{Access, Config, Machine, MemoryMap, Observer, Outcome, Region, Trap};
+use selkie_vm::{Access, Config, Machine, MemoryMap, Outcome, Region, Trap};
 use solana_instruction_error::InstructionError;
 
 use crate::{
@@ -16,8 +16,9 @@ use crate::{
     },
     runtime::{
         buffers::Buffers,
-        context::InvokeContext,
+        context::{InvokeContext, inspector::Detail},
         input::{self, AccountLayout, DataMode, Input, RefusedChange, explain::abi_mismatch},
+        observed,
         stop::{Run, Stopped},
         syscalls::explain_unknown,
     },
@@ -40,7 +41,6 @@ impl From<InstructionError> for Failure {
 pub(crate) fn run_program<'e>(
     context: &mut InvokeContext<'e>,
     program: Running<'e>,
-    observer: Option<&mut dyn Observer>,
 ) -> Result<(), Failure> {
     let features = context.environment.features;
     let mode = DataMode::of(features);
@@ -57,7 +57,7 @@ pub(crate) fn run_program<'e>(
         context.logs.line(format!("Failed to create SBF VM: {why}"));
         return Err(InstructionError::ProgramEnvironmentSetupFailure.into());
     }
-    let end = run_machine(context, &program, mode, &mut buffers, observer)?;
+    let end = run_machine(context, &program, mode, &mut buffers)?;
     log_end(context, end.compute_units, units_before);
     let result = check_end(context, &program, mode, &end)
         .and_then(|()| copy_back(context, mode, buffers.input.get()));
@@ -122,6 +122,8 @@ struct DirtyPrefixes {
 }
 
 impl DirtyPrefixes {
+    const ALL: Self = Self { stack: u64::MAX, heap: u64::MAX, input: u64::MAX };
+
     fn of(machine: &Machine<'_>, mode: DataMode) -> Self {
         let prefix = |vaddr| {
             let region = machine.memory.regions().iter().find(|region| region.vaddr() == vaddr);
@@ -142,11 +144,15 @@ fn run_machine(
     program: &Program,
     mode: DataMode,
     buffers: &mut Buffers,
-    observer: Option<&mut dyn Observer>,
 ) -> Result<End, Failure> {
     // A program that was loaded for another mode has no machine code for this one.
     let is_ready = program.has_account_regions() == mode.has_regions();
-    let plan = if is_ready { plan(context, program, observer.is_some())? } else { Plan::Interpret };
+    let is_observed = context.detail > Detail::Calls;
+    let plan = match (is_observed, is_ready) {
+        (true, _) => plan_observed(context, program, is_ready),
+        (false, true) => plan(context, program)?,
+        (false, false) => Plan::Interpret,
+    };
     let config = config(mode.has_regions());
     let executable = program.executable();
     let heap_bytes = usize::try_from(context.heap_bytes).unwrap_or(usize::MAX);
@@ -154,17 +160,20 @@ fn run_machine(
     let machine_buffers = core::mem::take(&mut buffers.machine);
     let expected = ExpectedWrites::prepare(&plan, program, mode, buffers, heap_bytes);
     let regions = map_regions(context, program, mode, &config, &expected, buffers);
-    let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
+    let mut memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
         context.logs.line(format!("Failed to create SBF VM: {trap}"));
         Failure::from(InstructionError::ProgramEnvironmentSetupFailure)
     })?;
+    if context.detail == Detail::Writes {
+        memory.log_writes();
+    }
     let budget = context.meter.remaining();
     let mut machine = Machine::with_buffers(executable, &config, memory, budget, machine_buffers);
     if context.has(Feature::InstructionDataPointer) {
         let instruction_data = context.frame().layout.instruction_data;
         machine.registers_mut()[2] = input::vaddr(instruction_data);
     }
-    let (outcome, engine) = run_engine(context, program, plan, &mut machine, observer);
+    let (outcome, engine) = run_engine(context, program, plan, &mut machine);
     context.meter = machine.meter;
     // Tools that explain failures ask where a program was; nothing else does.
     let is_asked_for = context.keeps_runs || outcome.result.is_err();
@@ -175,10 +184,12 @@ fn run_machine(
         return_pcs: if is_asked_for { machine.return_pcs().collect() } else { Vec::new() },
         compute_units: outcome.consumed,
         engine,
-        dirty: DirtyPrefixes::of(&machine, mode),
+        dirty: if is_observed { DirtyPrefixes::ALL } else { DirtyPrefixes::of(&machine, mode) },
     };
     buffers.machine = machine.into_buffers();
-    expected.record(end.dirty, mode, program, buffers, heap_bytes);
+    if !is_observed {
+        expected.record(end.dirty, mode, program, buffers, heap_bytes);
+    }
     buffers.record_input_writes(end.dirty.input);
     Ok(end)
 }
@@ -188,14 +199,15 @@ fn run_engine(
     program: &Program,
     plan: Plan<'_>,
     machine: &mut Machine<'_>,
-    observer: Option<&mut dyn Observer>,
 ) -> (Outcome, Engine) {
     let verified = program.verified();
-    let (outcome, engine) = match (plan, observer) {
-        (Plan::Run(code), None) => (code.run(verified, machine, context), Engine::Jit),
-        (_, None) => (selkie_vm::run(verified, machine, context), Engine::Interpreter),
-        (_, Some(observer)) => {
-            (selkie_vm::observe(verified, machine, context, observer), Engine::Interpreter)
+    let (outcome, engine) = match plan {
+        Plan::Run(code) => (code.run(verified, machine, context), Engine::Jit),
+        Plan::Observe(code) => {
+            (observed::run(context, program, code, machine), Engine::Interpreter)
+        }
+        Plan::Interpret | Plan::FallBack(_) => {
+            (selkie_vm::run(verified, machine, context), Engine::Interpreter)
         }
     };
     if engine == Engine::Interpreter {
@@ -326,17 +338,7 @@ fn map_regions<'b>(
 
 /// Decides which engine runs the program. If the requested one cannot run it, the context keeps the
 /// reason, and the result of the instruction is meaningless.
-fn plan<'p>(
-    context: &mut InvokeContext<'_>,
-    program: &'p Program,
-    is_observed: bool,
-) -> Result<Plan<'p>, Failure> {
-    if is_observed {
-        if context.engine == Engine::Jit {
-            context.notes.push("what is observed step by step is run by the interpreter".into());
-        }
-        return Ok(Plan::Interpret);
-    }
+fn plan<'p>(context: &mut InvokeContext<'_>, program: &'p Program) -> Result<Plan<'p>, Failure> {
     let units = context.meter.remaining();
     let plan = program.compiled().plan(context.engine, program.verified(), units);
     match plan {
@@ -353,6 +355,26 @@ fn plan<'p>(
             context.engine_error = Some(error);
             Err(InstructionError::ProgramEnvironmentSetupFailure.into())
         }
+    }
+}
+
+/// Plans a run that is observed: by the interpreter, but machine code may run what is skipped.
+#[cold]
+fn plan_observed<'p>(
+    context: &mut InvokeContext<'_>,
+    program: &'p Program,
+    is_ready: bool,
+) -> Plan<'p> {
+    if context.engine == Engine::Jit {
+        context.notes.push("what is observed step by step is run by the interpreter".into());
+    }
+    let units = context.meter.remaining();
+    let plan = program.compiled().plan(Engine::Auto, program.verified(), units);
+    match plan {
+        Ok(Plan::Run(code)) if is_ready && context.detail < Detail::Writes => {
+            Plan::Observe(Some(code))
+        }
+        _ => Plan::Observe(None),
     }
 }
 

@@ -44,7 +44,12 @@ pub struct MemoryMap<'a> {
     /// How many more pages may be recorded as dirty; 0 while no machine code runs, since only
     /// machine code gains from the record.
     pub(super) dirty_pages_left: u32,
+    /// The writes since the log was taken, if they are logged.
+    write_log: Option<Box<WriteLog>>,
 }
+
+/// Spans of guest memory that were written to: address and length of each, in order.
+pub type WriteLog = Vec<(u64, u64)>;
 
 impl fmt::Debug for MemoryMap<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,6 +105,7 @@ impl<'a> MemoryMap<'a> {
             call_depth_max: config.call_depth_max as u64,
             is_known_to_code: false,
             dirty_pages_left: 0,
+            write_log: None,
         };
         if !aligned {
             let vaddrs: Vec<u64> = map.regions.iter().map(|region| region.vaddr).collect();
@@ -116,6 +122,22 @@ impl<'a> MemoryMap<'a> {
     /// Takes the allocation of the window cache, for another map.
     pub(crate) fn take_window_buffer(&mut self) -> WindowBuffer {
         core::mem::take(&mut self.cache).into_buffer()
+    }
+
+    /// Begins to log every write: of instructions, and of the host through this map. From then on
+    /// stores take the slow path, and the regions' dirty prefixes are no longer kept.
+    ///
+    /// A change of a whole buffer ([`MemoryMap::change_region`]) is logged as a write to all of its
+    /// region, even if it has left the bytes as they were.
+    pub fn log_writes(&mut self) {
+        self.write_log = Some(Box::default());
+        self.regions.iter_mut().for_each(|region| region.dirty_prefix = 0);
+        self.cache.clear();
+    }
+
+    /// Returns the logged writes, to be cleared by the caller; `None` if none are logged.
+    pub fn writes_mut(&mut self) -> Option<&mut WriteLog> {
+        self.write_log.as_deref_mut()
     }
 
     /// Returns the regions in ascending order of addresses.
@@ -219,7 +241,9 @@ impl<'a> MemoryMap<'a> {
     #[cold]
     fn record_beyond_prefix(&mut self, index: usize, vaddr: u64, span: core::ops::Range<u64>) {
         let end = span.end;
-        if self.dirty_pages_left == 0
+        if let Some(log) = &mut self.write_log {
+            log.push((vaddr, end - span.start));
+        } else if self.dirty_pages_left == 0
             || !self.regions[index].mark_dirty(span, &mut self.dirty_pages_left)
         {
             self.raise_dirty_prefix(index, vaddr, end);
@@ -377,6 +401,12 @@ impl<'a> MemoryMap<'a> {
         // borrowed for less than `'a`, because it cannot name the lifetime.
         let mut region = self.regions.get(index)?.copy();
         let result = change(&mut region);
+        if let Some(log) = &mut self.write_log
+            && region.dirty_prefix > 0
+        {
+            log.push((region.vaddr, region.len));
+            region.dirty_prefix = 0;
+        }
         let end = self.regions.get(index + 1).map_or(u64::MAX, |next| next.vaddr);
         if region.vaddr_end() <= end {
             self.regions[index] = region;

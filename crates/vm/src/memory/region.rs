@@ -167,6 +167,12 @@ impl<'a> Region<'a> {
         self
     }
 
+    /// Returns the bytes of a frame, if frames alternate with gaps: see [`Region::gapped`].
+    #[must_use]
+    pub fn gap_bytes(&self) -> Option<u64> {
+        self.gap_shift.map(|shift| 1 << shift)
+    }
+
     /// Returns the guest address of the first byte.
     #[must_use]
     pub fn vaddr(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! The machine on which programs of `testdata/exec` run, and their syscalls.
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use selkie_elf::{SyscallId, Syscalls};
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
@@ -171,8 +171,9 @@ struct Count {
 }
 
 impl Observer for Count {
-    fn instruction(&mut self, _: usize, _: &[u64; 11]) {
+    fn instruction(&mut self, _: &mut Machine<'_>) -> ControlFlow<()> {
         self.steps += 1;
+        ControlFlow::Continue(())
     }
 }
 

@@ -1,0 +1,202 @@
+//! Replay files: transactions with the state before them, as lines of JSON.
+//!
+//! ```text
+//! {"selkie_replay":1}                       the version of the format; may be missing
+//! {"blob":"SHA256","data":"BASE64"}         account data that fixtures refer to as `blob:SHA256`
+//! {"id":…,"accounts":[…],"tx":…,…}          a fixture, as `selkie conform` reads it
+//! ```
+//!
+//! So each vector of kind `svm` and each [`Fixture`] is a replay file. In a folder of recordings, data
+//! are files besides: `blobs/SHA256.bin`.
+
+use core::fmt;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie::fixture::{Fixture, FixtureError};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::timeline::Timeline;
+
+/// The version of the format.
+const VERSION: u64 = 1;
+/// The longest file that is read: the accounts of a transaction have 64 MiB at most.
+const FILE_BYTES_MAX: u64 = 512 << 20;
+
+/// The transactions of a replay file.
+#[derive(Clone, Default, Debug)]
+pub struct ReplayFile {
+    fixtures: Vec<Fixture>,
+    blobs: BTreeMap<String, Vec<u8>>,
+    /// Where further blobs are.
+    folder: Option<PathBuf>,
+}
+
+/// A replay file that cannot be read.
+#[non_exhaustive]
+pub enum FileError {
+    /// The file cannot be read.
+    File(PathBuf, io::Error),
+    /// A line is not what it must be; lines count from 1.
+    Line(usize, String),
+    /// It has no transaction with this number, from 0; and how many it has.
+    NoSuchTransaction(usize, usize),
+    /// A transaction cannot be replayed.
+    Fixture(FixtureError),
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Line(line, why) => write!(f, "not a replay file: line {line}: {why}"),
+            Self::NoSuchTransaction(index, 1) => {
+                write!(f, "it has one transaction, number 0, and none with number {index}")
+            }
+            Self::NoSuchTransaction(index, count) => {
+                write!(f, "it has {count} transactions, from 0, and none with number {index}")
+            }
+            Self::Fixture(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for FileError {}
+
+impl From<FixtureError> for FileError {
+    fn from(error: FixtureError) -> Self {
+        Self::Fixture(error)
+    }
+}
+
+impl From<Fixture> for ReplayFile {
+    fn from(fixture: Fixture) -> Self {
+        Self { fixtures: vec![fixture], ..Self::default() }
+    }
+}
+
+impl ReplayFile {
+    /// Reads a file. Blobs that it lacks are looked for in the folder `blobs` beside it.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is malformed.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let failed = |error| FileError::File(path.to_owned(), error);
+        let metadata = fs::metadata(path).map_err(failed)?;
+        if metadata.len() > FILE_BYTES_MAX {
+            let why = format!("more than {} MiB", FILE_BYTES_MAX >> 20);
+            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, why)));
+        }
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let folder = path.parent().map(|folder| folder.join("blobs"));
+        Ok(Self { folder, ..Self::parse(&text)? })
+    }
+
+    /// Parses the text of a file.
+    ///
+    /// # Errors
+    /// If a line is no JSON, or the version is unknown.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let mut file = Self::default();
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        for (number, line) in lines {
+            file.add_line(line).map_err(|why| FileError::Line(number, why))?;
+        }
+        Ok(file)
+    }
+
+    fn add_line(&mut self, line: &str) -> Result<(), String> {
+        let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        if let Some(version) = value.get("selkie_replay") {
+            return match version.as_u64() {
+                Some(VERSION) => Ok(()),
+                _ => Err(format!("the version is {version}, and this build reads {VERSION}")),
+            };
+        }
+        if let Some(name) = value.get("blob") {
+            let name = name.as_str().ok_or("`blob` is not a string")?;
+            let data = value.get("data").and_then(Value::as_str).ok_or("`data` is not a string")?;
+            let data = BASE64_STANDARD.decode(data).map_err(|error| error.to_string())?;
+            if hash(&data) != name {
+                return Err("the data do not have the hash that they are named by".to_owned());
+            }
+            self.blobs.insert(name.to_owned(), data);
+            return Ok(());
+        }
+        self.fixtures.push(Fixture::parse(line).map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    /// Adds a transaction.
+    pub fn push(&mut self, fixture: Fixture) {
+        self.fixtures.push(fixture);
+    }
+
+    /// Returns the number of transactions.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.fixtures.len()
+    }
+
+    /// Returns whether there are no transactions.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.fixtures.is_empty()
+    }
+
+    /// Returns the transactions.
+    #[must_use]
+    pub fn fixtures(&self) -> &[Fixture] {
+        &self.fixtures
+    }
+
+    /// Runs a transaction once, and returns its timeline.
+    ///
+    /// # Errors
+    /// If there is no such transaction, or it is malformed.
+    pub fn timeline(&self, index: usize) -> Result<Timeline, FileError> {
+        let count = self.fixtures.len();
+        let missing = FileError::NoSuchTransaction(index, count);
+        let fixture = self.fixtures.get(index).ok_or(missing)?;
+        Ok(Timeline::new(fixture, &|name| self.blob(name))?)
+    }
+
+    fn blob(&self, name: &str) -> Option<Vec<u8>> {
+        if let Some(data) = self.blobs.get(name) {
+            return Some(data.clone());
+        }
+        // Names are hashes, so they cannot lead out of the folder.
+        let is_hash = name.len() == 64 && name.bytes().all(|it| it.is_ascii_hexdigit());
+        let folder = self.folder.as_ref().filter(|_| is_hash)?;
+        let path = folder.join(format!("{name}.bin"));
+        let is_short = fs::metadata(&path).is_ok_and(|it| it.len() <= FILE_BYTES_MAX);
+        let data = is_short.then(|| fs::read(path).ok()).flatten()?;
+        (hash(&data) == name).then_some(data)
+    }
+}
+
+/// Writes the file as text.
+impl fmt::Display for ReplayFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", json!({ "selkie_replay": VERSION }))?;
+        for (name, data) in &self.blobs {
+            writeln!(f, "{}", json!({ "blob": name, "data": BASE64_STANDARD.encode(data) }))?;
+        }
+        self.fixtures.iter().try_for_each(|fixture| writeln!(f, "{fixture}"))
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,51 @@
+//! Time travel through transactions.
+//!
+//! The runtime is deterministic, so nothing is recorded but the input: a transaction with the state
+//! before it. A position is a number of executed instructions, and is reached by running the
+//! transaction again from its start, as machine code as far as possible. So a replay takes kilobytes,
+//! and going back costs as much as going forward.
+//!
+//! ```text
+//! ReplayFile ── timeline ──> Timeline ── state_at(step) ──> State: levels of CPI, frames, memory, logs
+//!                            │   └─ find, find_last, last_write: the step where something holds
+//!                            └─ visit(Visitor): every step in order, for tools that count
+//! ```
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`file`] | replay files: lines of fixtures, with the account data that they share |
+//! | [`timeline`] | [`Timeline`]: a transaction and its steps; going to one; edits |
+//! | [`index`] | where invocations begin and end, and at how many compute units some steps are |
+//! | [`visit`] | the trait [`Visitor`], and what it sees at a step |
+//! | `drive` | runs a transaction to the steps that a visitor asks for |
+//! | [`state`] | [`State`]: everything at a step, as plain data |
+//! | [`search`] | the first or the last step in a range at which something holds |
+//! | [`writes`] | which step wrote to an address last |
+//! | [`edit`] | changes of registers and memory, which fork history |
+//! | [`program`] | the programs of a transaction: functions, lines, listings |
+//! | [`json`] | states as JSON, for terminal, editor and browser alike |
+
+#![forbid(unsafe_code)]
+
+mod drive;
+pub mod edit;
+pub mod file;
+pub mod index;
+pub mod json;
+pub mod program;
+pub mod search;
+pub mod state;
+pub mod timeline;
+pub mod visit;
+pub mod writes;
+
+pub use crate::{
+    edit::{Edit, EditError},
+    file::{FileError, ReplayFile},
+    index::{Invocation, Mark},
+    program::{DebugFiles, ProgramView},
+    state::{CallFrame, Level, Memory, MemoryRegion, State},
+    timeline::Timeline,
+    visit::{Moment, Visitor},
+    writes::{Write, Writer},
+};

@@ -1,0 +1,116 @@
+//! The programs of a transaction: their functions, lines and listings.
+
+use core::fmt;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use selkie::{
+    FeatureSet, Pubkey,
+    runtime::{Purpose, elf_environment},
+};
+use selkie_inspect::{Graph, Labels, Program, SourceMap, Style, demangle, instruction_text};
+
+/// The largest file that is read for its debug information.
+const FILE_BYTES_MAX: u64 = 512 << 20;
+
+/// Files with debug information. A program's is the one with the same code, whatever its name.
+#[derive(Default, Debug)]
+pub struct DebugFiles(Vec<DebugFile>);
+
+#[derive(Debug)]
+struct DebugFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    text: Vec<u8>,
+}
+
+impl DebugFiles {
+    /// Adds a file, or the programs and debug files in a folder: those that end in `.so`,
+    /// `.so.debug` or `.debug`. What cannot be read or is no program is passed over.
+    pub fn add(&mut self, path: &Path) {
+        if !path.is_dir() {
+            self.add_file(path);
+            return;
+        }
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        files.sort_unstable();
+        let is_program = |path: &&PathBuf| {
+            path.extension().is_some_and(|extension| extension == "so" || extension == "debug")
+        };
+        files.iter().filter(is_program).for_each(|file| self.add_file(file));
+    }
+
+    fn add_file(&mut self, path: &Path) {
+        let is_short = fs::metadata(path).is_ok_and(|it| it.len() <= FILE_BYTES_MAX);
+        let Some(bytes) = is_short.then(|| fs::read(path).ok()).flatten() else { return };
+        if let Some(program) = open(&bytes) {
+            let text = program.executable().text().to_vec();
+            self.0.push(DebugFile { path: path.to_owned(), bytes, text });
+        }
+    }
+
+    /// Returns the file with a program's code that has the most to tell: the longest one.
+    fn find(&self, text: &[u8]) -> Option<&DebugFile> {
+        let same = self.0.iter().filter(|file| file.text == text && !text.is_empty());
+        same.max_by_key(|file| file.bytes.len())
+    }
+}
+
+/// A program with its functions and lines.
+pub struct ProgramView {
+    /// The program's address.
+    pub id: Pubkey,
+    /// The program, with symbols if there are any.
+    pub program: Program,
+    /// Its control-flow graph, which has its functions.
+    pub graph: Graph,
+    /// Its lines and inlined functions.
+    pub map: SourceMap,
+    /// The file that the symbols are from, if it is not the program's own.
+    pub debug_file: Option<PathBuf>,
+    /// The ELF file as it was deployed.
+    pub elf: Vec<u8>,
+}
+
+impl fmt::Debug for ProgramView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, debug_file, .. } = self;
+        f.debug_struct("ProgramView").field("id", id).field("debug_file", debug_file).finish()
+    }
+}
+
+impl ProgramView {
+    /// Opens a program. `None` if the file has no instructions.
+    #[must_use]
+    pub fn open(id: Pubkey, elf: Vec<u8>, files: &DebugFiles) -> Option<Self> {
+        let mut program = open(&elf)?;
+        let file = files.find(program.executable().text());
+        let bytes = file.map_or(&elf, |file| &file.bytes);
+        program = open(bytes).unwrap_or(program);
+        let map = SourceMap::load(bytes.as_slice());
+        let graph = Graph::new(&program, Style::Selkie);
+        let debug_file = file.map(|file| file.path.clone());
+        Some(Self { id, program, graph, map, debug_file, elf })
+    }
+
+    /// Returns the first slot and the demangled name of the function that contains a slot.
+    #[must_use]
+    pub fn function_at(&self, pc: usize) -> Option<(u32, String)> {
+        let (start, name) = self.program.function_at(u32::try_from(pc).ok()?)?;
+        Some((start, demangle(name)))
+    }
+
+    /// Returns the text of the instruction at a slot, with the names of what it refers to.
+    #[must_use]
+    pub fn instruction(&self, pc: usize) -> String {
+        let labels = Labels::new(&self.program, &self.graph);
+        instruction_text(self.program.executable(), &labels, pc)
+    }
+}
+
+fn open(elf: &[u8]) -> Option<Program> {
+    Program::open_any(elf, &elf_environment(FeatureSet::all(), Purpose::Execution)).ok()
+}

@@ -1,0 +1,62 @@
+//! Searches: the first or the last step of a range at which something holds.
+
+use core::ops::{ControlFlow, Range};
+
+use crate::{
+    timeline::Timeline,
+    visit::{Moment, Visitor},
+};
+
+/// How many steps are searched at a time, going back.
+const WINDOW_STEPS: u64 = 1 << 15;
+
+struct Search<F> {
+    holds: F,
+    only_first: bool,
+    found: Option<u64>,
+}
+
+impl<F: FnMut(&Moment<'_, '_, '_>) -> bool> Visitor for Search<F> {
+    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+        if (self.holds)(moment) {
+            self.found = Some(moment.step);
+            if self.only_first {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Timeline {
+    /// Returns the first step of a range at which `holds` returns true.
+    pub fn find(
+        &self,
+        range: Range<u64>,
+        holds: impl FnMut(&Moment<'_, '_, '_>) -> bool,
+    ) -> Option<u64> {
+        let mut search = Search { holds, only_first: true, found: None };
+        self.visit_range(range, &mut search);
+        search.found
+    }
+
+    /// Returns the last step of a range at which `holds` returns true. The range is searched in parts,
+    /// the last one first, each forward.
+    pub fn find_last(
+        &self,
+        range: Range<u64>,
+        mut holds: impl FnMut(&Moment<'_, '_, '_>) -> bool,
+    ) -> Option<u64> {
+        let (mut end, mut len) = (range.end.min(self.steps()), WINDOW_STEPS);
+        while end > range.start {
+            let start = end.saturating_sub(len).max(range.start);
+            let mut search = Search { holds: &mut holds, only_first: false, found: None };
+            self.visit_range(start..end, &mut search);
+            if search.found.is_some() {
+                return search.found;
+            }
+            (end, len) = (start, len.saturating_mul(4));
+        }
+        None
+    }
+}
