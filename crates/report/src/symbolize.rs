@@ -1,0 +1,141 @@
+//! The functions and lines of slots, for all programs of a report.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use selkie::{Pubkey, programs};
+use selkie_inspect::Location;
+use selkie_replay::{DebugFiles, ProgramView, Timeline};
+
+/// A place in a source: file and line.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Line {
+    /// The file as the compiler recorded it.
+    pub file: Rc<str>,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// A function that contains a slot: one of its own, or one that was inlined into it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// The demangled name.
+    pub name: Rc<str>,
+    /// The line in it: of the instruction, or of the call that was inlined.
+    pub line: Option<Line>,
+}
+
+/// A program, with what is known of its slots.
+#[derive(Debug)]
+pub struct Symbols {
+    /// The program itself.
+    pub view: ProgramView,
+    /// The name for people: that of a well-known program, or of the file with its debug information.
+    pub name: Option<String>,
+    slots: BTreeMap<u32, Rc<[Function]>>,
+}
+
+/// The programs of a report.
+#[derive(Default, Debug)]
+pub struct Programs {
+    files: DebugFiles,
+    programs: BTreeMap<Pubkey, Option<Symbols>>,
+    builtins: BTreeMap<Pubkey, String>,
+}
+
+impl Programs {
+    /// Returns no programs; those to come are looked for in these files.
+    #[must_use]
+    pub fn new(files: DebugFiles) -> Self {
+        Self { files, ..Self::default() }
+    }
+
+    /// Adds the programs that a transaction invokes.
+    pub fn add(&mut self, timeline: &Timeline) {
+        for invocation in timeline.invocations() {
+            let id = invocation.program;
+            let Self { files, programs, builtins } = self;
+            programs.entry(id).or_insert_with(|| {
+                let view = ProgramView::open(id, timeline.program_file(&id)?, files)?;
+                let name = name(&view);
+                Some(Symbols { view, name, slots: BTreeMap::new() })
+            });
+            if let Some(builtin) = timeline.svm().environment().builtins.get(&id) {
+                builtins.insert(id, builtin.name.to_owned());
+            }
+        }
+    }
+
+    /// Returns a program; `None` if it is builtin or unknown.
+    #[must_use]
+    pub fn get(&self, id: &Pubkey) -> Option<&Symbols> {
+        self.programs.get(id)?.as_ref()
+    }
+
+    /// Returns a program, to look up slots.
+    pub fn get_mut(&mut self, id: &Pubkey) -> Option<&mut Symbols> {
+        self.programs.get_mut(id)?.as_mut()
+    }
+
+    /// Returns all programs that are not builtin, by address.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Pubkey, &mut Symbols)> {
+        self.programs.iter_mut().filter_map(|(id, symbols)| Some((id, symbols.as_mut()?)))
+    }
+
+    /// Returns the name of a program for people, or else its address.
+    #[must_use]
+    pub fn name(&self, id: &Pubkey) -> String {
+        let name = self.get(id).and_then(|it| it.name.as_ref()).or_else(|| self.builtins.get(id));
+        name.map_or_else(|| id.to_string(), Clone::clone)
+    }
+}
+
+/// Returns the name of a program for people.
+fn name(view: &ProgramView) -> Option<String> {
+    if let Some(known) = programs::by_id(&view.id) {
+        return Some(known.name.to_owned());
+    }
+    let file = view.debug_file.as_ref()?.file_name()?.to_str()?;
+    Some(file.trim_end_matches(".debug").trim_end_matches(".so").to_owned())
+}
+
+impl Symbols {
+    /// Returns the functions that contain a slot, from the one that was not inlined to the innermost
+    /// inlined one. There is always one.
+    pub fn functions_at(&mut self, pc: u32) -> Rc<[Function]> {
+        if let Some(known) = self.slots.get(&pc) {
+            return Rc::clone(known);
+        }
+        let found = self.look_up(pc);
+        self.slots.insert(pc, Rc::clone(&found));
+        found
+    }
+
+    fn look_up(&self, pc: u32) -> Rc<[Function]> {
+        let line = |it: Location| Line { file: it.file.into(), line: it.line };
+        let frames = self.view.map.frames_at(pc);
+        let mut functions: Vec<Function> = frames
+            .into_iter()
+            .rev()
+            .map(|frame| Function {
+                name: frame.function.unwrap_or_default().into(),
+                line: frame.location.map(line),
+            })
+            .collect();
+        let slot = usize::try_from(pc).unwrap_or(usize::MAX);
+        let name = || match self.view.function_at(slot) {
+            Some((_, name)) => name,
+            None => format!("function_{pc}"),
+        };
+        match functions.first_mut() {
+            Some(outermost) if outermost.name.is_empty() => outermost.name = name().into(),
+            Some(_) => {}
+            None => functions.push(Function { name: name().into(), line: None }),
+        }
+        functions.into()
+    }
+
+    /// Returns the line of a slot: that of the innermost function.
+    pub fn line_at(&mut self, pc: u32) -> Option<Line> {
+        self.functions_at(pc).last().and_then(|function| function.line.clone())
+    }
+}

@@ -1,0 +1,206 @@
+//! Traces as text: the call tree, and every instruction with its registers.
+
+use core::{
+    fmt::{self, Write as _},
+    ops::{ControlFlow, Range},
+};
+use std::io;
+
+use selkie::Pubkey;
+use selkie_inspect::{Labels, instruction_text};
+use selkie_replay::{Invocation, Moment, Timeline, Visitor};
+use serde_json::{Value, json};
+
+use crate::symbolize::Programs;
+
+/// Which steps a trace has.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Filter {
+    /// Only those of this program.
+    pub program: Option<Pubkey>,
+    /// Only those of the function with this name, inlined copies included.
+    pub function: Option<String>,
+    /// Only these steps.
+    pub steps: Option<Range<u64>>,
+}
+
+/// A node of the call tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Call<'a> {
+    /// The invocation.
+    pub invocation: &'a Invocation,
+    /// Its compute units without those of inner invocations.
+    pub own_units: u64,
+}
+
+/// Returns the invocations of a transaction with the compute units of their own.
+#[must_use]
+pub fn calls(timeline: &Timeline) -> Vec<Call<'_>> {
+    let all = timeline.invocations();
+    let mut own: Vec<u64> = all.iter().map(|it| it.compute_units).collect();
+    for invocation in all {
+        if let Some(caller) = invocation.caller {
+            own[caller] = own[caller].saturating_sub(invocation.compute_units);
+        }
+    }
+    let calls = all.iter().zip(own);
+    calls.map(|(invocation, own_units)| Call { invocation, own_units }).collect()
+}
+
+/// Renders a line for each invocation, indented by its stack height.
+#[must_use]
+pub fn call_tree(timeline: &Timeline, programs: &Programs) -> String {
+    let mut text = String::new();
+    for Call { invocation, own_units } in calls(timeline) {
+        let indent = invocation.stack_height.saturating_sub(1) * 2;
+        let (name, units) = (programs.name(&invocation.program), invocation.compute_units);
+        let steps = invocation.steps.end - invocation.steps.start;
+        let _ = write!(text, "{:indent$}{name}  {units}", "");
+        if own_units != units {
+            let _ = write!(text, ", {own_units} of its own");
+        }
+        if steps > 0 {
+            let _ = write!(text, "  steps {}..{}", invocation.steps.start, invocation.steps.end);
+        }
+        if let Err(error) = &invocation.result {
+            let _ = write!(text, "  {error}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Renders the call tree as JSON.
+#[must_use]
+pub fn to_json(timeline: &Timeline, programs: &Programs) -> Value {
+    let calls = calls(timeline).into_iter().map(|Call { invocation, own_units }| {
+        let mut call = invocation.to_json();
+        call["own_compute_units"] = own_units.into();
+        call["name"] = programs.name(&invocation.program).into();
+        call
+    });
+    let mut value = timeline.to_json();
+    value["invocations"] = json!(calls.collect::<Vec<_>>());
+    value
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = self.program.map(|it| format!("program {it}"));
+        let function = self.function.as_ref().map(|it| format!("function {it}"));
+        let steps = self.steps.as_ref().map(|it| format!("steps {}..{}", it.start, it.end));
+        let parts: Vec<String> = [program, function, steps].into_iter().flatten().collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// Writes a line for each instruction: step, registers before it, slot and text, in the layout of
+/// agave's ledger tool. A heading precedes the instructions of each invocation.
+///
+/// # Errors
+/// Those of the output.
+pub fn registers(
+    timeline: &Timeline,
+    programs: &mut Programs,
+    filter: &Filter,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    programs.add(timeline);
+    let labels = |id: &Pubkey| {
+        let view = &programs.get(id)?.view;
+        Some(Labels::new(&view.program, &view.graph))
+    };
+    let names = timeline.invocations().iter().map(|it| labels(&it.program)).collect();
+    let slots = filter.function.as_ref().map(|name| function_slots(timeline, programs, name));
+    let mut tracer =
+        Tracer { programs, timeline, filter, slots, names, out, invocation: None, result: Ok(()) };
+    match &filter.steps {
+        Some(range) => timeline.visit_range(range.clone(), &mut tracer),
+        None => timeline.visit(&mut tracer),
+    }
+    tracer.result
+}
+
+/// Returns the slots of a function in each program.
+fn function_slots(timeline: &Timeline, programs: &Programs, name: &str) -> Vec<(Pubkey, Vec<u32>)> {
+    let mut found: Vec<(Pubkey, Vec<u32>)> = Vec::new();
+    for invocation in timeline.invocations() {
+        let id = invocation.program;
+        let Some(symbols) = programs.get(&id).filter(|_| !found.iter().any(|it| it.0 == id)) else {
+            continue;
+        };
+        let is_in = |pc: &u32| {
+            let frames = symbols.view.map.frames_at(*pc);
+            let outer = symbols.view.function_at(usize::try_from(*pc).unwrap_or(usize::MAX));
+            frames.iter().any(|frame| frame.function.as_deref() == Some(name))
+                || outer.is_some_and(|(_, it)| it == name)
+        };
+        let slots = symbols.view.graph.instructions.iter().map(|it| it.pc).filter(is_in);
+        found.push((id, slots.collect()));
+    }
+    found
+}
+
+struct Tracer<'a> {
+    programs: &'a Programs,
+    timeline: &'a Timeline,
+    filter: &'a Filter,
+    slots: Option<Vec<(Pubkey, Vec<u32>)>>,
+    names: Vec<Option<Labels<'a>>>,
+    out: &'a mut dyn io::Write,
+    /// The invocation of the last line.
+    invocation: Option<usize>,
+    result: io::Result<()>,
+}
+
+impl Tracer<'_> {
+    fn is_wanted(&self, moment: &Moment<'_, '_, '_>) -> bool {
+        let program = moment.program();
+        let pc = u32::try_from(moment.pc()).unwrap_or(u32::MAX);
+        let is_in = |all: &Vec<(Pubkey, Vec<u32>)>| {
+            all.iter().any(|(id, slots)| *id == program && slots.binary_search(&pc).is_ok())
+        };
+        self.filter.program.is_none_or(|wanted| wanted == program)
+            && self.slots.as_ref().is_none_or(is_in)
+    }
+
+    fn line(&mut self, moment: &Moment<'_, '_, '_>) -> io::Result<()> {
+        if self.invocation != Some(moment.invocation) {
+            self.invocation = Some(moment.invocation);
+            let program = moment.program();
+            let (number, height) = (moment.invocation, moment.stack_height());
+            let name = self.programs.name(&program);
+            let invocation = self.timeline.invocations().get(number);
+            let first = invocation.is_some_and(|it| it.steps.start == moment.step);
+            let again = if first { "" } else { ", continued" };
+            writeln!(self.out, "Invocation {number}: {name} [{height}]{again}")?;
+        }
+        write!(self.out, "{:5} [", moment.step)?;
+        for (index, register) in moment.registers().iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(self.out, "{separator}{register:016X}")?;
+        }
+        let pc = moment.pc();
+        let names = self.names.get(moment.invocation).and_then(Option::as_ref);
+        let program = self.programs.get(&moment.program());
+        let text = match (program, names) {
+            (Some(program), Some(names)) => {
+                instruction_text(program.view.program.executable(), names, pc)
+            }
+            _ => String::new(),
+        };
+        writeln!(self.out, "] {pc:5}: {text}")
+    }
+}
+
+impl Visitor for Tracer<'_> {
+    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+        if self.is_wanted(moment) {
+            self.result = self.line(moment);
+        }
+        match self.result {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+}
