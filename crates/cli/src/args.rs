@@ -6,6 +6,7 @@ pub(crate) mod keygen;
 #[cfg(feature = "node")]
 pub(crate) mod node;
 pub(crate) mod program;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod send;
 pub(crate) mod token;
@@ -211,6 +212,11 @@ pub(crate) struct RunArgs {
     /// Write a trace with the registers before each instruction to a file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,
+
+    /// Write the instruction with the state before it to a file, for `selkie trace`, `selkie profile`
+    /// and `selkie coverage`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) save_replay: Option<PathBuf>,
 
     /// The engine that runs the program
     #[arg(long, visible_alias = "mode", value_enum, default_value_t)]

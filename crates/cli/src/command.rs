@@ -10,6 +10,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 #[cfg(feature = "conform")]
 pub(crate) mod conform;
+pub(crate) mod coverage;
 pub(crate) mod disasm;
 pub(crate) mod fmt;
 pub(crate) mod input;
@@ -20,7 +21,9 @@ pub(crate) mod lsp;
 pub(crate) mod new;
 #[cfg(feature = "node")]
 pub(crate) mod node;
+pub(crate) mod profile;
 pub(crate) mod program;
 pub(crate) mod run;
 pub(crate) mod send;
 pub(crate) mod token;
+pub(crate) mod trace;

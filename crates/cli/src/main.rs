@@ -17,6 +17,7 @@ mod names;
 mod numbers;
 mod program;
 mod render;
+mod replays;
 mod scenario;
 mod sent;
 mod session;

@@ -28,6 +28,7 @@ use crate::{
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
+mod replay;
 mod surroundings;
 mod trap;
 
@@ -45,6 +46,9 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         Err(error) => return refuse(ui, args, &file, &error),
     };
     environment.programs.insert(scenario.instruction.program_id, Arc::clone(&program));
+    if let Some(path) = &args.save_replay {
+        replay::save(ui, path, args, &file, &scenario, svm.as_ref(), environment.features)?;
+    }
     let options = Options {
         budget: ComputeBudget { compute_unit_limit: args.limit, heap_bytes: args.heap },
         engine: args.engine.into(),

@@ -77,18 +77,18 @@ pub struct InstructionResult {
 /// # Errors
 /// If this host does not support the requested engine. A failure of the instruction is part of the
 /// result instead.
-pub fn process_instruction<'e>(
+pub fn process_instruction(
     instruction: &Instruction,
     accounts: &[(Pubkey, Account)],
-    environment: &'e Environment,
+    environment: &Environment,
     options: &Options,
-    inspector: Option<&'e mut (dyn Inspector + 'e)>,
+    inspector: Option<&mut dyn Inspector>,
 ) -> Result<InstructionResult, EngineError> {
     options.engine.resolve()?;
     let before = with_missing(instruction, accounts, environment);
     let mut context = enter(instruction, before.clone(), environment, options);
     context.keeps_runs = true;
-    context.set_inspector(inspector);
+    context.set_inspector(inspector.map(|inspector| inspector as &mut dyn Inspector));
     let precompile = environment.precompiles.get(&instruction.program_id, environment.features);
     let result = match precompile {
         Some(precompile) => context.verify(0, precompile.verify),

@@ -122,6 +122,24 @@ pub(super) fn environment(
     Ok(Ok(environment))
 }
 
+/// Reads the other programs of the command line; those that are refused are left out.
+pub(super) fn other_programs(ui: &mut Ui, args: &RunArgs) -> Result<Vec<(Pubkey, ProgramFile)>> {
+    let names = names(args)?;
+    let mut programs = Vec::new();
+    for text in &args.surroundings.programs {
+        let (key, path) = named_path(&names, text)?;
+        programs.extend(ProgramFile::open(ui, path, &args.assembler)?.ok().map(|file| (key, file)));
+    }
+    Ok(programs)
+}
+
+/// Splits a program argument `KEY=FILE`.
+fn named_path<'a>(names: &Names, text: &'a str) -> Result<(Pubkey, &'a Path)> {
+    let pair = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=FILE, not `{text}`"));
+    let (key, path) = pair.advise("for example --program token=my_token.so")?;
+    Ok((names.address(key).context("--program")?, Path::new(path)))
+}
+
 /// Loads a program argument `KEY=FILE`.
 fn named_program(
     ui: &mut Ui,
@@ -130,13 +148,12 @@ fn named_program(
     features: FeatureSet,
     text: &str,
 ) -> Result<Result<(Pubkey, Arc<Program>), Refused>> {
-    let pair = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=FILE, not `{text}`"));
-    let (key, path) = pair.advise("for example --program token=my_token.so")?;
-    let key = names.address(key).context("--program")?;
-    let Ok(file) = ProgramFile::open(ui, Path::new(path), &args.assembler)? else {
+    let (key, path) = named_path(names, text)?;
+    let Ok(file) = ProgramFile::open(ui, path, &args.assembler)? else {
         return Ok(Err(Refused));
     };
-    let program = load(&file.elf, Loader::V3, features).with_context(|| path.to_owned());
+    let path = path.display().to_string();
+    let program = load(&file.elf, Loader::V3, features).with_context(|| path.clone());
     let program = program.advise(format!("`selkie check {path} --execution` says more"))?;
     Ok(Ok((key, program)))
 }

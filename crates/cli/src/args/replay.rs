@@ -1,0 +1,173 @@
+//! Arguments of the commands that look into replays.
+
+use std::{ops::Range, path::PathBuf};
+
+use clap::{Args, ValueHint};
+
+/// Where replays and debug information are.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReplayArgs {
+    /// Replay files, or folders of recordings
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
+    /// target/deploy are found anyway
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) symbols: Vec<PathBuf>,
+}
+
+/// Show what a transaction did: the tree of its calls, or every instruction with its registers
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie run program.s --save-replay call.replay
+  selkie trace call.replay                          calls, compute units, changed accounts
+  selkie trace call.replay --registers              every instruction with its registers
+  selkie trace call.replay --registers --function transfer --steps 1000..2000
+  selkie trace recordings/ --transaction 7
+  selkie trace call.replay --agave traces/          register files as agave's tools write them
+
+A replay is a transaction with the state before it, as a line of JSON. It is written by
+`selkie run --save-replay FILE`, by SELKIE_RECORD=DIR cargo test for all transactions of a test suite,
+and in Rust by `receipt.replay()` for each failed transaction.")]
+pub(crate) struct TraceArgs {
+    #[command(flatten)]
+    pub(crate) replay: ReplayArgs,
+
+    /// Only the transaction with this number, from 0
+    #[arg(short, long, value_name = "N")]
+    pub(crate) transaction: Option<usize>,
+
+    /// Show every instruction with the registers before it
+    #[arg(short, long)]
+    pub(crate) registers: bool,
+
+    /// Only instructions of this program
+    #[arg(long, value_name = "KEY", requires = "registers")]
+    pub(crate) program: Option<String>,
+
+    /// Only instructions of this function, and of its inlined copies
+    #[arg(long, value_name = "NAME", requires = "registers")]
+    pub(crate) function: Option<String>,
+
+    /// Only these steps: 1000..2000
+    #[arg(long, value_name = "START..END", requires = "registers", value_parser = parse_steps)]
+    pub(crate) steps: Option<Range<u64>>,
+
+    /// Write the register files of agave's tools to a folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) agave: Option<PathBuf>,
+}
+
+/// Find the first step where two transactions part
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie diff-trace before.replay after.replay")]
+pub(crate) struct DiffTraceArgs {
+    /// A replay file; of several transactions the first one
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) left: PathBuf,
+
+    /// Another replay file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) right: PathBuf,
+
+    /// Also look here for debug information: .so and .so.debug files, or folders of them
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) symbols: Vec<PathBuf>,
+}
+
+/// Show where compute units go: by program, function, syscall and source line
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie profile call.replay
+  selkie profile -- cargo test                      all transactions of a test suite
+  selkie profile call.replay -o units.svg           a flame graph
+  selkie profile call.replay -o units.speedscope.json
+  selkie profile after.replay --compare before.replay
+
+The end of the file's name decides the format:
+  .svg                a flame graph, for browsers
+  .speedscope.json    for https://www.speedscope.app
+  .pb                 for `go tool pprof`
+  .folded             a line for each stack
+  .cpuprofile         for VS Code and browsers
+
+Every compute unit counts once: the sum is that of the transactions.")]
+pub(crate) struct ProfileArgs {
+    #[command(flatten)]
+    pub(crate) replay: ReplayArgs,
+
+    /// Write the profile to a file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Compare with the profile of these replays: a file or a folder
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "output")]
+    pub(crate) compare: Option<PathBuf>,
+
+    /// How many rows each table has
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub(crate) top: usize,
+
+    /// A command to run, whose transactions are recorded: a test suite
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "paths")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Show which lines, functions and branches of programs were executed
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie coverage -- cargo test                     all transactions of a test suite
+  selkie coverage -o lcov.info -- cargo test
+  selkie coverage recordings/ -o coverage.html
+
+The end of the file's name decides the format:
+  .info    lcov, for genhtml, Codecov and editors
+  .xml     Cobertura, for GitLab, Jenkins and Azure
+  .html    one page with all sources
+
+Programs need debug information: `selkie build` writes it beside them. Lines count once for each time
+that control comes to them, also in optimised programs.")]
+pub(crate) struct CoverageArgs {
+    #[command(flatten)]
+    pub(crate) replay: ReplayArgs,
+
+    /// Write a report to a file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Report sources outside of the current folder too: of libraries
+    #[arg(long)]
+    pub(crate) all_sources: bool,
+
+    /// A command to run, whose transactions are recorded: a test suite
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "paths")]
+    pub(crate) command: Vec<String>,
+}
+
+fn parse_steps(text: &str) -> Result<Range<u64>, String> {
+    let number = |text: &str, missing: u64| match text.replace('_', "") {
+        text if text.is_empty() => Ok(missing),
+        text => text.parse::<u64>().map_err(|_| format!("`{text}` is not a number")),
+    };
+    let (start, end) = text.split_once("..").ok_or("expected START..END")?;
+    Ok(number(start, 0)?..number(end, u64::MAX)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_steps;
+
+    #[test]
+    fn ranges_of_steps_may_be_open() {
+        assert_eq!(parse_steps("5..7"), Ok(5..7));
+        assert_eq!(parse_steps("1_000.."), Ok(1000..u64::MAX));
+        assert_eq!(parse_steps("..7"), Ok(0..7));
+        assert!(parse_steps("7").is_err() && parse_steps("a..b").is_err());
+    }
+}

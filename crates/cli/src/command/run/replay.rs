@@ -1,0 +1,39 @@
+//! Saves what `selkie run` runs as a replay.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use selkie::{Svm, fixture::Fixture};
+use selkie_replay::ReplayFile;
+use selkie_svm::{ComputeBudget, FeatureSet, Loader};
+
+use super::surroundings;
+use crate::{args::RunArgs, files, program::ProgramFile, scenario::Scenario, ui::Ui};
+
+/// Writes the instruction with its programs and accounts to a file.
+pub(super) fn save(
+    ui: &mut Ui,
+    path: &Path,
+    args: &RunArgs,
+    file: &ProgramFile,
+    scenario: &Scenario,
+    saved: Option<&Svm>,
+    features: FeatureSet,
+) -> Result<()> {
+    let budget = ComputeBudget { compute_unit_limit: args.limit, heap_bytes: args.heap };
+    let mut svm = saved.cloned().unwrap_or_default().with_features(features);
+    svm = svm.with_instruction_budget(budget);
+    let Scenario { instruction, accounts } = scenario;
+    let id = instruction.program_id;
+    let loader: Loader = args.loader.into();
+    let added = svm.add_program_with_loader(id, file.elf.as_slice(), loader);
+    added.context("cannot save a replay")?;
+    for (key, other) in surroundings::other_programs(ui, args)? {
+        svm.add_program(key, other.elf.as_slice()).context("cannot save a replay")?;
+    }
+    let name = args.program.file_name().unwrap_or_default().to_string_lossy();
+    let own = accounts.iter().filter(|(key, _)| *key != id).cloned().collect::<Vec<_>>();
+    let fixture =
+        Fixture::record_instructions(&svm, &name, core::slice::from_ref(instruction), &own);
+    files::write(path, ReplayFile::from(fixture).to_string())
+}

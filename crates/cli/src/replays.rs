@@ -1,0 +1,109 @@
+//! Opens replays for the commands that look into them, and records those of a command.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use selkie_replay::{DebugFiles, ReplayFile, Timeline};
+use selkie_report::Programs;
+
+use crate::{args::replay::ReplayArgs, ui::Advise as _};
+
+/// How replays come to be.
+const HELP: &str =
+    "record one with `selkie run PROGRAM --save-replay FILE`, or with SELKIE_RECORD=DIR cargo test";
+/// Where recordings of commands go.
+const RECORDINGS: &str = "target/selkie-recordings";
+/// Where built programs are.
+const DEPLOY: &str = "target/deploy";
+
+/// Returns the programs of a report, whose debug information is looked for in these files or folders,
+/// and where programs are built.
+pub(crate) fn programs(symbols: &[PathBuf]) -> Result<Programs> {
+    let mut files = DebugFiles::default();
+    for path in symbols {
+        path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
+        files.add(path);
+    }
+    files.add(Path::new(DEPLOY));
+    Ok(Programs::new(files))
+}
+
+/// Calls `use_it` with each transaction, in order.
+pub(crate) fn each(
+    paths: &[PathBuf],
+    mut use_it: impl FnMut(&Path, usize, Timeline) -> Result<()>,
+) -> Result<()> {
+    if paths.is_empty() {
+        return Err(anyhow!("which replays?")).advise(HELP);
+    }
+    for path in files(paths)? {
+        let file = ReplayFile::open(&path).advise(HELP)?;
+        for index in 0..file.len() {
+            let timeline = file.timeline(index);
+            let timeline = timeline.with_context(|| format!("{}", path.display()))?;
+            use_it(&path, index, timeline)?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the first transaction of a file.
+pub(crate) fn first(path: &Path) -> Result<Timeline> {
+    let file = ReplayFile::open(path).advise(HELP)?;
+    file.timeline(0).with_context(|| format!("{}", path.display()))
+}
+
+/// Lists the files, and the replays in folders, sorted by name.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let found = replays_in(path)?;
+        if found.is_empty() {
+            let why = anyhow!("there are no replays in {}", path.display());
+            return Err(why).advise(HELP);
+        }
+        files.extend(found);
+    }
+    Ok(files)
+}
+
+fn replays_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder);
+    let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
+    let paths = entries.map(|entry| entry.map(|it| it.path()));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
+    paths.retain(|path| path.extension().is_some_and(|it| it == "replay"));
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// Returns the paths of the arguments, or those of what a command has recorded. The command may fail:
+/// what it recorded until then counts.
+pub(crate) fn paths(args: &ReplayArgs, command: &[String], what: &str) -> Result<Vec<PathBuf>> {
+    let Some((program, arguments)) = command.split_first() else { return Ok(args.paths.clone()) };
+    let folder = Path::new(RECORDINGS).join(what);
+    let named = || format!("cannot write to {}", folder.display());
+    fs::create_dir_all(&folder).with_context(named)?;
+    for old in replays_in(&folder)? {
+        fs::remove_file(old).with_context(named)?;
+    }
+    let folder = folder.canonicalize().with_context(named)?;
+    let status = Command::new(program).args(arguments).env("SELKIE_RECORD", &folder).status();
+    let status = status.with_context(|| format!("cannot run {program}"))?;
+    if replays_in(&folder)?.is_empty() {
+        if !status.success() {
+            bail!("`{}` failed: {status}", command.join(" "));
+        }
+        let why = anyhow!("`{}` sent no transactions", command.join(" "));
+        return Err(why).advise("tests that use the library `selkie` are recorded");
+    }
+    Ok(vec![folder])
+}
