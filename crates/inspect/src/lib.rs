@@ -10,6 +10,7 @@
 //! | [`listing`] | disassembly as data, as text that assembles again, and as anza sbpf prints it |
 //! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz output |
 //! | [`source`] | source lines and inlined functions of instructions |
+//! | [`dwarf`] | the DWARF sections of a file, if they can be read in linear time |
 //! | [`symbols`] | the functions of a symbol table; demangling |
 //! | [`stack`] | the stack use of each function |
 //! | [`frame`] | tracking of the frame pointer through instructions |
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cfg;
+pub mod dwarf;
 pub mod frame;
 mod image;
 pub mod listing;

@@ -8,16 +8,13 @@ use core::{cell::OnceCell, fmt};
 use std::sync::Arc;
 
 use addr2line::Context;
-use gimli::{EndianArcSlice, LittleEndian};
 use selkie_elf::Sections;
 use selkie_isa::layout::SLOT_BYTES;
 
 use crate::{
-    shared,
+    dwarf::{self, Reader},
     symbols::{Symbols, demangle},
 };
-
-type Reader = EndianArcSlice<LittleEndian>;
 
 /// A position in a source file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -147,19 +144,7 @@ impl SourceMap {
     }
 
     fn read_lines(&self) -> Option<Context<Reader>> {
-        let sections = Sections::read(&self.bytes);
-        let file = Reader::new(Arc::clone(&self.bytes), LittleEndian);
-        // Sections may overlap, so they share the bytes of the file.
-        let section = |id: gimli::SectionId| {
-            let range = sections.get(id.name()).and_then(|section| {
-                let start = usize::try_from(section.offset).ok()?;
-                Some(start..start + section.bytes.len()).filter(|_| !section.bytes.is_empty())
-            });
-            Ok::<_, gimli::Error>(file.range(range.unwrap_or_default()))
-        };
-        let mut dwarf = gimli::Dwarf::load(section).ok()?;
-        let is_bounded = shared::is_bounded(&mut dwarf);
-        is_bounded.then(|| Context::from_dwarf(dwarf).ok()).flatten()
+        Context::from_dwarf(dwarf::load(&self.bytes)?).ok()
     }
 
     fn address(&self, pc: u32) -> u64 {

@@ -1,0 +1,140 @@
+//! Requests about code: disassembly, sources, modules.
+
+use core::fmt;
+
+use serde_json::{Value, json};
+
+use super::{
+    arguments::{Memory, SourceRequest, read},
+    breakpoints::parse_address,
+    server::{Answer, Server},
+};
+
+/// The instructions of one request.
+const INSTRUCTIONS_MAX: usize = 10_000;
+
+/// The slots of a listing.
+const LISTING_SLOTS_MAX: u32 = 1 << 20;
+
+/// The address of an instruction as editors see it. All programs are at the same guest address, so
+/// each has a range of its own here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct CodeAddress {
+    pub(super) program: usize,
+    pub(super) pc: u32,
+}
+
+/// The first bit of the program's number in an address.
+const PROGRAM_SHIFT: u32 = 40;
+
+impl CodeAddress {
+    /// Parses a reference, moved by so many bytes.
+    pub(super) fn parse(reference: &str, offset: i64) -> Option<Self> {
+        let address = parse_address(reference)?.checked_add_signed(offset)?;
+        let program = usize::try_from(address >> PROGRAM_SHIFT).ok()?.checked_sub(1)?;
+        let pc = u32::try_from((address & ((1 << PROGRAM_SHIFT) - 1)) / 8).ok()?;
+        Some(Self { program, pc })
+    }
+}
+
+impl fmt::Display for CodeAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = ((self.program as u64 + 1) << PROGRAM_SHIFT) + u64::from(self.pc) * 8;
+        write!(f, "{address:#x}")
+    }
+}
+
+impl Server {
+    pub(super) fn disassemble(&mut self, arguments: &Value) -> Answer {
+        let arguments: Memory = read(arguments)?;
+        let start = CodeAddress::parse(&arguments.memory_reference, arguments.offset)
+            .ok_or_else(|| format!("no instruction at {}", arguments.memory_reference))?;
+        let first = i64::from(start.pc).saturating_add(arguments.instruction_offset);
+        let count = arguments.instruction_count.min(INSTRUCTIONS_MAX);
+        let pcs = (0..count).map(|index| first.saturating_add_unsigned(index as u64));
+        let instructions: Result<Vec<Value>, String> =
+            pcs.map(|pc| self.instruction(start.program, pc)).collect();
+        Ok(json!({ "instructions": instructions? }))
+    }
+
+    fn instruction(&mut self, program: usize, pc: i64) -> Answer {
+        let slots = self.session()?.slots(program);
+        let Some(pc) = u32::try_from(pc).ok().filter(|&it| it < slots) else {
+            // Editors ask for a fixed number, also before the first one.
+            let base = CodeAddress { program, pc: 0 }.to_string();
+            let base = parse_address(&base).unwrap_or(0);
+            let address = base.wrapping_add_signed(pc.saturating_mul(8));
+            let hint = "invalid";
+            return Ok(json!({
+                "address": format!("{address:#x}"), "instruction": "", "presentationHint": hint,
+            }));
+        };
+        let session = self.session()?;
+        let text = session.instruction(program, pc);
+        let location = session.location(program, pc);
+        let symbol = session.function_start(program, pc);
+        let mut answer = json!({
+            "address": CodeAddress { program, pc }.to_string(),
+            "instruction": text,
+        });
+        if let Some(name) = symbol {
+            answer["symbol"] = name.into();
+        }
+        if let Some(location) = location {
+            answer["location"] = self.source_of(&location.file, program);
+            answer["line"] = self.editor_line(location.line).into();
+        }
+        Ok(answer)
+    }
+
+    /// Returns a source as editors know it: a file, or a listing if the file is not here.
+    pub(super) fn source_of(&self, path: &str, program: usize) -> Value {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        match self.has_file(path) {
+            true => json!({ "name": name, "path": path }),
+            false => json!({
+                "name": format!("{name} (not here)"),
+                "sourceReference": program + 1,
+                "presentationHint": "deemphasize",
+            }),
+        }
+    }
+
+    pub(super) fn source(&mut self, arguments: &Value) -> Answer {
+        let arguments: SourceRequest = read(arguments)?;
+        let reference = arguments.source.source_reference.unwrap_or(arguments.source_reference);
+        let program = usize::try_from(reference).ok().and_then(|it| it.checked_sub(1));
+        let session = self.session()?;
+        let program = program.filter(|&it| it < session.programs().len());
+        let program = program.ok_or_else(|| format!("there is no source {reference}"))?;
+        let slots = session.slots(program).min(LISTING_SLOTS_MAX);
+        let lines: Vec<String> = (0..slots).map(|pc| session.instruction(program, pc)).collect();
+        Ok(json!({ "content": lines.join("\n"), "mimeType": "text/x-sbpf-assembly" }))
+    }
+
+    pub(super) fn loaded_sources(&mut self, _: &Value) -> Answer {
+        let session = self.session()?;
+        let paths = session.paths().clone();
+        let files = session.programs().iter().flat_map(|it| it.info.files());
+        let files: Vec<String> = files.map(|it| paths.local(it)).collect();
+        let here = files.iter().filter(|it| self.has_file(it));
+        let sources: Vec<Value> = here.map(|it| self.source_of(it, 0)).collect();
+        Ok(json!({ "sources": sources }))
+    }
+
+    pub(super) fn modules(&mut self, _: &Value) -> Answer {
+        let programs = self.session()?.programs().iter().enumerate();
+        let module = |(index, it): (usize, &crate::session::Program)| {
+            let status =
+                if it.info.has_lines() { "debug information" } else { "no debug information" };
+            json!({
+                "id": index,
+                "name": it.file.name,
+                "symbolStatus": status,
+                "addressRange": CodeAddress { program: index, pc: 0 }.to_string(),
+            })
+        };
+        let modules: Vec<Value> = programs.map(module).collect();
+        Ok(json!({ "totalModules": modules.len(), "modules": modules }))
+    }
+}

@@ -1,0 +1,218 @@
+//! Requests about the present moment: frames, variables, expressions, memory.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::{
+    arguments::{Completions, Evaluate, Memory, Scopes, StackTrace, Variables, read},
+    breakpoints::parse_address,
+    code::CodeAddress,
+    server::{Answer, Handle, Server},
+};
+use crate::{
+    session::{Frame, Reply, Shown, Word},
+    value::Value as ProgramValue,
+};
+
+/// The references to variables of one moment.
+const HANDLES_MAX: usize = 1 << 20;
+
+/// The parts of a value that are listed if the editor does not say how many.
+const PARTS_MAX: u64 = 200;
+
+impl Server {
+    pub(super) fn stack_trace(&mut self, arguments: &Value) -> Answer {
+        let arguments: StackTrace = read(arguments)?;
+        let session = self.session()?;
+        let frames = session.frames().map_err(|error| error.to_string())?;
+        let (is_at_end, result) = (session.is_at_end(), session.result().to_owned());
+        if is_at_end {
+            let frame = json!({
+                "id": 1, "name": format!("end of the run: {result}"), "line": 0, "column": 0,
+            });
+            return Ok(json!({ "stackFrames": [frame], "totalFrames": 1 }));
+        }
+        let levels = if arguments.levels == 0 { usize::MAX } else { arguments.levels };
+        let shown = frames.iter().enumerate().skip(arguments.start_frame).take(levels);
+        let shown: Vec<Value> = shown.map(|(index, frame)| self.frame(index, frame)).collect();
+        Ok(json!({ "stackFrames": shown, "totalFrames": frames.len() }))
+    }
+
+    fn frame(&self, index: usize, frame: &Frame) -> Value {
+        let &Frame { program, pc, .. } = frame;
+        let mut answer = json!({
+            "id": index + 1,
+            "name": frame.name,
+            "instructionPointerReference": CodeAddress { program, pc }.to_string(),
+            "moduleId": program,
+            "line": 0,
+            "column": 0,
+        });
+        match &frame.location {
+            Some(location) => {
+                let source = self.source_of(&location.file, program);
+                // In a listing, the line is the instruction's.
+                let is_here = source["path"].is_string();
+                let line = if is_here { location.line } else { pc.saturating_add(1) };
+                answer["line"] = self.editor_line(line).into();
+                answer["column"] = location.column.unwrap_or(1).into();
+                answer["source"] = source;
+            }
+            None => {
+                answer["source"] = self.source_of("listing", program);
+                answer["line"] = self.editor_line(pc.saturating_add(1)).into();
+            }
+        }
+        answer
+    }
+
+    /// Returns the index of a frame by the number that editors know.
+    pub(super) fn frame_index(&self, id: Option<u64>) -> usize {
+        let index = id.unwrap_or(1).saturating_sub(1);
+        usize::try_from(index).unwrap_or(usize::MAX)
+    }
+
+    fn handle(&mut self, handle: Handle) -> usize {
+        if self.handles.len() < HANDLES_MAX {
+            self.handles.push(handle);
+        }
+        self.handles.len()
+    }
+
+    pub(super) fn scopes(&mut self, arguments: &Value) -> Answer {
+        let arguments: Scopes = read(arguments)?;
+        let frame = self.frame_index(Some(arguments.frame_id));
+        let locals = self.handle(Handle::Locals(frame));
+        let registers = self.handle(Handle::Registers(frame));
+        let run = self.handle(Handle::Run);
+        Ok(json!({ "scopes": [
+            { "name": "Variables", "presentationHint": "locals",
+              "variablesReference": locals, "expensive": false },
+            { "name": "Registers", "presentationHint": "registers",
+              "variablesReference": registers, "expensive": false },
+            { "name": "Run", "variablesReference": run, "expensive": false },
+        ] }))
+    }
+
+    pub(super) fn variables(&mut self, arguments: &Value) -> Answer {
+        let arguments: Variables = read(arguments)?;
+        let reference = arguments.variables_reference;
+        let (frame, shown) = self.listed(reference, arguments.start, arguments.count)?;
+        let shown: Vec<Value> = shown.into_iter().map(|it| self.variable(frame, it)).collect();
+        Ok(json!({ "variables": shown }))
+    }
+
+    /// Returns what a reference stands for, and its frame.
+    pub(super) fn listed(
+        &mut self,
+        reference: u64,
+        start: u64,
+        count: u64,
+    ) -> Result<(usize, Vec<Shown>), String> {
+        let index = usize::try_from(reference).ok().and_then(|it| it.checked_sub(1));
+        let handle = index.and_then(|it| self.handles.get(it)).cloned();
+        let handle = handle.ok_or("the session has moved since the variables were listed")?;
+        let session = self.session()?;
+        let count = if count == 0 { PARTS_MAX } else { count };
+        let failed = |error: crate::HistoryError| error.to_string();
+        Ok(match handle {
+            Handle::Locals(frame) => (frame, session.locals(frame).map_err(failed)?),
+            Handle::Registers(frame) => {
+                let registers = session.registers(frame).map_err(failed)?;
+                (frame, registers.into_iter().map(register).collect())
+            }
+            Handle::Run => (0, session.run_facts().map_err(failed)?),
+            Handle::Parts(frame, shown) => {
+                let parts = session.children(frame, &shown.value, start, count);
+                (frame, parts.map_err(failed)?)
+            }
+        })
+    }
+
+    /// Describes a value, with a reference to its parts if it has any.
+    fn variable(&mut self, frame: usize, shown: Shown) -> Value {
+        let mut answer = json!({
+            "name": shown.name,
+            "value": shown.text,
+            "type": shown.type_name,
+            "variablesReference": 0,
+        });
+        if let Some(address) = shown.value.address() {
+            answer["memoryReference"] = format!("{address:#x}").into();
+        }
+        if shown.children > 0 {
+            if shown.children > PARTS_MAX {
+                answer["indexedVariables"] = shown.children.min(i32::MAX as u64).into();
+            }
+            let reference = self.handle(Handle::Parts(frame, Box::new(shown)));
+            answer["variablesReference"] = reference.into();
+        }
+        answer
+    }
+
+    pub(super) fn evaluate(&mut self, arguments: &Value) -> Answer {
+        let arguments: Evaluate = read(arguments)?;
+        let frame = self.frame_index(arguments.frame_id);
+        let is_typed = !matches!(arguments.context.as_deref(), Some("hover" | "watch"));
+        if let Some(word) = Word::parse(&arguments.expression).filter(|_| is_typed) {
+            let reply = self.session()?.say(frame, &word).map_err(|error| error.to_string())?;
+            let text = match reply {
+                Reply::Text(text) => text,
+                Reply::Moved(text) => {
+                    self.stopped()?;
+                    text
+                }
+            };
+            return Ok(json!({ "result": text, "variablesReference": 0 }));
+        }
+        let mut source = arguments.expression;
+        if arguments.format.hex {
+            source.push_str(", x");
+        }
+        let shown = self.session()?.evaluate(frame, &source);
+        let shown = shown.map_err(|error| match is_typed {
+            true => error.explain(&source),
+            false => error.message,
+        })?;
+        let mut answer = self.variable(frame, shown);
+        answer["result"] = answer["value"].take();
+        Ok(answer)
+    }
+
+    pub(super) fn completions(&mut self, arguments: &Value) -> Answer {
+        let arguments: Completions = read(arguments)?;
+        let frame = self.frame_index(arguments.frame_id);
+        let column = arguments.column.saturating_sub(usize::from(self.client.columns_start_at_1));
+        let typed: String = arguments.text.chars().take(column).collect();
+        let names =
+            self.session()?.completions(frame, &typed).map_err(|error| error.to_string())?;
+        let targets: Vec<Value> = names.iter().map(|name| json!({ "label": name })).collect();
+        Ok(json!({ "targets": targets }))
+    }
+
+    pub(super) fn read_memory(&mut self, arguments: &Value) -> Answer {
+        let arguments: Memory = read(arguments)?;
+        let address = parse_address(&arguments.memory_reference);
+        let address = address.and_then(|it| it.checked_add_signed(arguments.offset));
+        let address =
+            address.ok_or_else(|| format!("no address {}", arguments.memory_reference))?;
+        let bytes = self.session()?.memory(0, address, arguments.count);
+        let bytes = bytes.map_err(|error| error.to_string())?;
+        Ok(json!({
+            "address": format!("{address:#x}"),
+            "unreadableBytes": arguments.count - bytes.len(),
+            "data": BASE64_STANDARD.encode(bytes),
+        }))
+    }
+}
+
+fn register((name, value): (String, u64)) -> Shown {
+    Shown {
+        name,
+        type_name: "u64".to_owned(),
+        text: format!("{value:#x}"),
+        children: 0,
+        is_parameter: false,
+        value: ProgramValue::word(value),
+    }
+}

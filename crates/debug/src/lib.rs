@@ -1,0 +1,38 @@
+//! A debugger's model of a program: scopes, variables and types from debug information, values as
+//! text, expressions, breakpoints; and the Debug Adapter Protocol.
+//!
+//! Everything here reads outside bytes: files, messages of editors, what a user types. Malformed
+//! input gives errors or fewer answers; nothing is read outside the guest's memory, and every walk is
+//! bounded.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`info`] | debug information: functions, inlined calls, variables, types, lines |
+//! | [`value`] | values: where their bytes are, what they consist of, how they are shown |
+//! | [`expr`] | expressions over values, registers and memory |
+//! | [`history`] | the run that is debugged: its moments, events and writes |
+//! | [`breakpoint`] | breakpoints, watches and filters |
+//! | [`session`] | a position in a run, and the ways to another one |
+//! | [`dap`] | the Debug Adapter Protocol over a session |
+//! | [`guest`] | the trait through which values are read |
+
+#![forbid(unsafe_code)]
+
+pub mod breakpoint;
+pub mod dap;
+pub mod expr;
+pub mod guest;
+pub mod history;
+pub mod info;
+pub mod session;
+pub mod value;
+
+pub use crate::{
+    breakpoint::{Breakpoint, BreakpointId, Filters, Place, Request, Watch},
+    expr::{Expr, ExprError, Names, Operand},
+    guest::{Guest, Unreadable},
+    history::{Activation, Event, EventKind, FrameId, History, HistoryError, Moment, ProgramFile},
+    info::{DebugInfo, PathMap, Scope, Type, TypeRef, Variable},
+    session::{Direction, Frame, Granularity, Motion, Reply, Session, Shown, Stop, Word},
+    value::{Contents, Format, Missing, Value, View},
+};

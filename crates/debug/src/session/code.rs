@@ -1,0 +1,139 @@
+//! Questions about code, and about the run as a whole.
+
+use core::ops::ControlFlow;
+use std::collections::{BTreeSet, HashSet};
+
+use selkie_inspect::Location;
+
+use super::{Direction, Session, Shown, Stop};
+use crate::{
+    breakpoint::Place,
+    history::{EventKind, HistoryError},
+    value::Value,
+};
+
+/// The names that are suggested.
+const COMPLETIONS_MAX: usize = 100;
+
+/// The words that are suggested besides names.
+const WORDS: &[&str] = &["back", "back over", "back out", "back i", "rc", "who", "goto", "cu"];
+
+impl Session {
+    /// Begins at a position, without a step.
+    pub fn begin_at(&mut self, position: u64) {
+        self.go_to(position);
+        if !self.is_at_end() {
+            self.stop = Stop::Entry;
+        }
+    }
+
+    /// Returns the position of the first trap or error: where the run failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<u64> {
+        let failed = |kind| matches!(kind, EventKind::Trap | EventKind::Error);
+        let failures = self.history.events().iter().filter(|it| failed(it.kind));
+        // A caller fails after its callee.
+        failures.map(|it| it.position).min()
+    }
+
+    /// Returns the number of slots of a program.
+    #[must_use]
+    pub fn slots(&self, program: usize) -> u32 {
+        self.history.slots(program)
+    }
+
+    /// Returns an instruction of a program as text.
+    #[must_use]
+    pub fn instruction(&self, program: usize, pc: u32) -> String {
+        self.history.instruction(program, pc)
+    }
+
+    /// Returns the position of an instruction, with the path as it is on this machine.
+    #[must_use]
+    pub fn location(&self, program: usize, pc: u32) -> Option<Location> {
+        let location = self.model.programs.get(program)?.info.location(pc)?;
+        Some(Location { file: self.model.paths.local(&location.file), ..location })
+    }
+
+    /// Returns the name of the function that begins at an instruction.
+    #[must_use]
+    pub fn function_start(&self, program: usize, pc: u32) -> Option<String> {
+        let (start, name) = self.model.programs.get(program)?.info.symbol_at(pc)?;
+        (start == pc).then_some(name)
+    }
+
+    /// Returns the lines of a source file that have instructions.
+    #[must_use]
+    pub fn lines_of(&self, path: &str) -> BTreeSet<u32> {
+        let path = self.model.paths.recorded(path);
+        self.model.programs.iter().flat_map(|it| it.info.lines_of(&path)).collect()
+    }
+
+    /// Returns the next or the last position at which a place is reached.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn find(
+        &mut self,
+        place: &Place,
+        direction: Direction,
+    ) -> Result<Option<u64>, HistoryError> {
+        let (_, pcs) = self.model.resolve(place);
+        let pcs: HashSet<(usize, u32)> = pcs.into_iter().collect();
+        let (now, end) = (self.position, self.history.len());
+        let is_forward = direction == Direction::Forward;
+        let range = if is_forward { now.saturating_add(1)..end } else { 0..now };
+        let mut found = None;
+        self.history.visit(range, &mut |moment| {
+            if pcs.contains(&(moment.program(), moment.pc())) {
+                found = Some(moment.position());
+            }
+            match is_forward && found.is_some() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Returns what there is to say of the run as a whole.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn run_facts(&mut self) -> Result<Vec<Shown>, HistoryError> {
+        let units = self.now(|_, moment| moment.units_left())?;
+        let (position, end) = (self.position, self.end());
+        let mut facts = vec![
+            ("step", position.to_string()),
+            ("steps", end.to_string()),
+            ("result", self.result().to_owned()),
+        ];
+        facts.extend(units.map(|it| ("cu", it.to_string())));
+        let shown = |(name, text): (&str, String)| Shown {
+            name: name.to_owned(),
+            type_name: String::new(),
+            text,
+            children: 0,
+            is_parameter: false,
+            value: Value::word(0),
+        };
+        Ok(facts.into_iter().map(shown).collect())
+    }
+
+    /// Returns what the last word of a text may be the start of: names of the frame, and words.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn completions(&mut self, frame: usize, typed: &str) -> Result<Vec<String>, HistoryError> {
+        let is_name = |it: char| it == '_' || it == '$' || it.is_alphanumeric();
+        let start = typed
+            .rfind(|it| !is_name(it))
+            .map_or(0, |at| at + typed[at..].chars().next().map_or(1, char::len_utf8));
+        let (before, last) = typed.split_at(start);
+        let names = self.locals(frame)?.into_iter().map(|it| it.name);
+        let registers = self.registers(frame)?.into_iter().map(|(name, _)| format!("${name}"));
+        let words = WORDS.iter().filter(|_| before.trim().is_empty()).map(|&it| it.to_owned());
+        let all: BTreeSet<String> = names.chain(registers).chain(words).collect();
+        Ok(all.into_iter().filter(|it| it.starts_with(last)).take(COMPLETIONS_MAX).collect())
+    }
+}

@@ -1,0 +1,297 @@
+//! Frames, variables and values of the present moment.
+
+use selkie_inspect::Location;
+
+use super::{Model, Session};
+use crate::{
+    expr::{Expr, ExprError, Names, Operand},
+    history::{Activation, ActivationGuest, FrameId, HistoryError, Moment},
+    info::{Scope, Variable},
+    value::{Contents, Format, Value, View},
+};
+
+/// The frames that are listed.
+const FRAMES_MAX: usize = 1024;
+
+/// The bytes of memory that are read at once.
+const MEMORY_BYTES_MAX: usize = 1 << 20;
+
+/// A function that was called and has not returned, or an inlined call.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The name of the function.
+    pub name: String,
+    /// The position in the function, with the path as it is on this machine.
+    pub location: Option<Location>,
+    /// The index of the program.
+    pub program: usize,
+    /// The instruction to be executed, or the call that has not returned.
+    pub pc: u32,
+    /// The activation that the frame belongs to. Inlined calls belong to that of their function.
+    pub frame: FrameId,
+    /// Whether it is an inlined call.
+    pub is_inlined: bool,
+    /// The index of the activation among those of the moment.
+    activation: usize,
+    scope: Option<Scope>,
+}
+
+/// A value as it is shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// Its name, or the expression.
+    pub name: String,
+    /// The name of its type.
+    pub type_name: String,
+    /// Its text.
+    pub text: String,
+    /// How many parts it has.
+    pub children: u64,
+    /// Whether it is a parameter of the function.
+    pub is_parameter: bool,
+    /// The value.
+    pub value: Value,
+}
+
+impl Shown {
+    fn new(view: View<'_>, name: &str, value: Value, format: Format) -> Self {
+        Self {
+            name: name.to_owned(),
+            type_name: view.info.type_of(&value.ty).name,
+            text: view.text(&value, format),
+            children: view.child_count(&value),
+            is_parameter: false,
+            value,
+        }
+    }
+}
+
+impl Model {
+    /// Returns the frames of a moment, the innermost one first.
+    pub(crate) fn frames(&self, moment: &dyn Moment) -> Vec<Frame> {
+        let activations = moment.activations();
+        let frames = activations.iter().enumerate();
+        frames.flat_map(|(index, it)| self.frames_of(index, it)).take(FRAMES_MAX).collect()
+    }
+
+    /// Returns the frames of an activation: its inlined calls, and its function.
+    fn frames_of(&self, index: usize, activation: &Activation) -> Vec<Frame> {
+        let Activation { frame, program, pc, .. } = *activation;
+        let made = |name, location: Option<Location>, scope: Option<Scope>| Frame {
+            name,
+            location: location.map(|it| Location { file: self.paths.local(&it.file), ..it }),
+            program,
+            pc,
+            frame,
+            is_inlined: scope.as_ref().is_some_and(|it| it.is_inlined),
+            activation: index,
+            scope,
+        };
+        let Some(info) = self.programs.get(program).map(|it| &it.info) else { return Vec::new() };
+        let mut location = info.location(pc);
+        let scopes = info.scopes_at(pc);
+        if scopes.is_empty() {
+            let name = info.symbol_at(pc).map_or_else(|| format!("slot {pc}"), |(_, name)| name);
+            return vec![made(name, location, None)];
+        }
+        let frame = |scope: Scope| {
+            let here = core::mem::replace(&mut location, scope.call.clone());
+            made(scope.function.clone(), here, Some(scope))
+        };
+        scopes.into_iter().map(frame).collect()
+    }
+
+    /// Calls a function with a frame's values and names.
+    fn with_frame<R>(
+        &self,
+        moment: &dyn Moment,
+        index: usize,
+        look: impl FnOnce(View<'_>, &FrameNames<'_>) -> R,
+    ) -> Option<R> {
+        let activations = moment.activations();
+        let frame = self.frames(moment).into_iter().nth(index)?;
+        let activation = activations.get(frame.activation)?;
+        let guest = ActivationGuest { moment, activation };
+        let info = &self.programs.get(frame.program)?.info;
+        let view = View { info, guest: &guest };
+        Some(look(view, &FrameNames { view, frame: &frame, units: moment.units_left() }))
+    }
+
+    /// Evaluates a condition in the innermost frame.
+    pub(crate) fn is_true(&self, moment: &dyn Moment, expr: &Expr) -> Result<bool, ExprError> {
+        let result = self.with_frame(moment, 0, |view, names| expr.is_true(view, names));
+        result.unwrap_or(Ok(false))
+    }
+
+    /// Evaluates an expression in the innermost frame, to text.
+    pub(crate) fn text(&self, moment: &dyn Moment, expr: &Expr) -> String {
+        let result = self.with_frame(moment, 0, |view, names| expr.text(view, names));
+        match result {
+            Some(Ok(text)) => text,
+            Some(Err(error)) => format!("<{}>", error.message),
+            None => "<no frame>".to_owned(),
+        }
+    }
+}
+
+/// The names that a frame knows: its variables, those outside functions, and `cu`.
+struct FrameNames<'a> {
+    view: View<'a>,
+    frame: &'a Frame,
+    units: u64,
+}
+
+impl FrameNames<'_> {
+    fn locals(&self) -> Vec<Variable> {
+        self.frame.scope.as_ref().map_or_else(Vec::new, |it| self.view.info.variables(it))
+    }
+
+    fn value(&self, variable: Variable) -> Value {
+        let contents = self.view.info.contents(variable.id, self.frame.pc, self.view.guest);
+        Value::new(variable.ty, contents)
+    }
+}
+
+impl Names for FrameNames<'_> {
+    fn variable(&self, name: &str) -> Option<Value> {
+        // Of variables with the same name, the innermost one that has a value.
+        let named = self.locals().into_iter().filter(|it| it.name == name);
+        let mut values: Vec<Value> = named.map(|it| self.value(it)).collect();
+        let known = values.iter().position(|it| it.contents != Contents::Absent).unwrap_or(0);
+        if known < values.len() {
+            return Some(values.swap_remove(known));
+        }
+        if name == "cu" {
+            return Some(Value::word(self.units));
+        }
+        self.view.info.statics(name).into_iter().next().map(|it| self.value(it))
+    }
+
+    fn pc(&self) -> u64 {
+        self.frame.pc.into()
+    }
+
+    fn known(&self) -> Vec<String> {
+        self.locals().into_iter().map(|it| it.name).collect()
+    }
+}
+
+impl Session {
+    /// Returns the frames, the innermost one first. None at the end of the run.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn frames(&mut self) -> Result<Vec<Frame>, HistoryError> {
+        Ok(self.now(|model, moment| model.frames(moment))?.unwrap_or_default())
+    }
+
+    /// Returns the variables of a frame.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn locals(&mut self, frame: usize) -> Result<Vec<Shown>, HistoryError> {
+        self.in_frame(frame, |view, names| {
+            let shown = names.locals().into_iter().map(|variable| {
+                let (name, is_parameter) = (variable.name.clone(), variable.is_parameter);
+                let value = names.value(variable);
+                Shown { is_parameter, ..Shown::new(view, &name, value, Format::Natural) }
+            });
+            shown.collect()
+        })
+    }
+
+    /// Returns the registers of a frame that are known.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn registers(&mut self, frame: usize) -> Result<Vec<(String, u64)>, HistoryError> {
+        self.in_frame(frame, |view, names| {
+            let known = |index: u16| Some((format!("r{index}"), view.guest.register(index)?));
+            (0..=10).filter_map(known).chain([("pc".to_owned(), names.pc())]).collect()
+        })
+    }
+
+    /// Returns parts of a value from the one at `start`.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn children(
+        &mut self,
+        frame: usize,
+        value: &Value,
+        start: u64,
+        count: u64,
+    ) -> Result<Vec<Shown>, HistoryError> {
+        self.in_frame(frame, |view, _| {
+            let parts = view.children(value, start, count).into_iter();
+            parts.map(|it| Shown::new(view, &it.name, it.value, Format::Natural)).collect()
+        })
+    }
+
+    /// Evaluates an expression in a frame.
+    ///
+    /// # Errors
+    /// If the text is no expression, or has no value here.
+    pub fn evaluate(&mut self, frame: usize, source: &str) -> Result<Shown, ExprError> {
+        let expr = Expr::parse(source)?;
+        let whole = 0..source.len();
+        let result = self.now(|model, moment| {
+            model.with_frame(moment, frame, |view, names| {
+                Ok(match expr.evaluate(view, names)? {
+                    Operand::Value(value) => Shown::new(view, source, value, expr.format),
+                    Operand::Text(text) => Shown {
+                        name: source.to_owned(),
+                        type_name: "text".to_owned(),
+                        text: format!("{text:?}"),
+                        children: 0,
+                        is_parameter: false,
+                        value: Value::new(Default::default(), Contents::Absent),
+                    },
+                })
+            })
+        });
+        match result {
+            Ok(Some(Some(result))) => result,
+            Ok(_) => Err(ExprError::new(whole, "the program is not running here")),
+            Err(error) => Err(ExprError::new(whole, &error.to_string())),
+        }
+    }
+
+    /// Reads memory of a frame's program, up to the first byte that is not there.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn memory(
+        &mut self,
+        frame: usize,
+        address: u64,
+        len: usize,
+    ) -> Result<Vec<u8>, HistoryError> {
+        let len = len.min(MEMORY_BYTES_MAX);
+        self.in_frame(frame, |view, _| {
+            let mut bytes = vec![0; len];
+            if view.guest.read(address, &mut bytes).is_ok() {
+                return bytes;
+            }
+            // The memory ends somewhere before.
+            let is_readable = |len: usize| view.guest.read(address, &mut vec![0; len]).is_ok();
+            let (mut known, mut unknown) = (0, len);
+            while unknown - known > 1 {
+                let middle = usize::midpoint(known, unknown);
+                *(if is_readable(middle) { &mut known } else { &mut unknown }) = middle;
+            }
+            bytes.truncate(known);
+            view.guest.read(address, &mut bytes).map_or_else(|_| Vec::new(), |()| bytes)
+        })
+    }
+
+    /// Calls a function with a frame's values. Gives nothing if there is no such frame.
+    fn in_frame<R: Default>(
+        &mut self,
+        index: usize,
+        mut look: impl FnMut(View<'_>, &FrameNames<'_>) -> R,
+    ) -> Result<R, HistoryError> {
+        let found = self.now(|model, moment| model.with_frame(moment, index, &mut look))?;
+        Ok(found.flatten().unwrap_or_default())
+    }
+}
