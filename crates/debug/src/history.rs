@@ -1,7 +1,19 @@
 //! The run that is debugged, as the debugger sees it: any of its moments, in any order.
 
-use core::{fmt, ops::ControlFlow, ops::Range};
-use std::sync::Arc;
+mod events;
+
+use core::{
+    cell::OnceCell,
+    fmt,
+    ops::{ControlFlow, Range},
+};
+use std::{collections::BTreeSet, fs, sync::Arc};
+
+use selkie::Pubkey;
+use selkie_inspect::{Labels, instruction_text};
+use selkie_replay::{
+    DebugFiles, Edit, EditError, Level, ProgramView, State, Timeline, Visitor, Write,
+};
 
 use crate::guest::{Guest, Unreadable};
 
@@ -12,9 +24,7 @@ pub struct ProgramFile {
     pub name: String,
     /// Its address in base58.
     pub address: String,
-    /// The file that runs.
-    pub file: Arc<[u8]>,
-    /// The file with its debug information; the same one if there is no other.
+    /// The file with its debug information; the one that runs if there is no other.
     pub debug: Arc<[u8]>,
 }
 
@@ -100,78 +110,274 @@ pub enum EventKind {
     Error,
 }
 
-/// A write to memory.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Write {
-    /// The moment before the instruction that wrote.
-    pub position: u64,
-    /// What wrote, if it was not the instruction itself: a syscall, a called program.
-    pub by: Option<String>,
-    /// The bytes before.
-    pub old: Vec<u8>,
-    /// The bytes after.
-    pub new: Vec<u8>,
+/// A run whose moments can be visited in any order: the timeline of a replay, with the programs in it.
+pub struct History {
+    timeline: Timeline,
+    programs: Vec<ProgramFile>,
+    views: Vec<ProgramView>,
+    /// The index of the program of each invocation.
+    program_of: Vec<usize>,
+    events: Vec<Event>,
+    result: String,
 }
 
-/// A run whose moments can be visited in any order.
-pub trait History {
+impl History {
+    /// Finds the programs of a timeline. Their debug information is in `files`, or in themselves.
+    #[must_use]
+    pub fn new(timeline: Timeline, files: &DebugFiles) -> Self {
+        let mut history = Self {
+            timeline,
+            programs: Vec::new(),
+            views: Vec::new(),
+            program_of: Vec::new(),
+            events: Vec::new(),
+            result: String::new(),
+        };
+        history.find_programs(files);
+        history.read();
+        history
+    }
+
+    fn find_programs(&mut self, files: &DebugFiles) {
+        let invoked: BTreeSet<Pubkey> =
+            self.timeline.invocations().iter().map(|it| it.program).collect();
+        for id in invoked {
+            let elf = self.timeline.program_file(&id);
+            let Some(view) = elf.and_then(|elf| ProgramView::open(id, elf, files)) else { continue };
+            self.programs.push(ProgramFile::new(&view));
+            self.views.push(view);
+        }
+    }
+
+    /// Reads what depends on edits: invocations, events, the result.
+    fn read(&mut self) {
+        let index = |id: &Pubkey| self.views.iter().position(|it| it.id == *id);
+        // A builtin program executes no instructions, so no moment is in it.
+        let programs = self.timeline.invocations().iter().map(|it| index(&it.program));
+        self.program_of = programs.map(|it| it.unwrap_or(usize::MAX)).collect();
+        self.events = events::read(&self.timeline);
+        let receipt = self.timeline.receipt();
+        let units = receipt.compute_units;
+        self.result = match &receipt.result {
+            Ok(()) => format!("success, {units} compute units"),
+            Err(error) => format!("{error}, {units} compute units"),
+        };
+    }
+
     /// Returns the programs that run in it.
-    fn programs(&self) -> &[ProgramFile];
+    #[must_use]
+    pub fn programs(&self) -> &[ProgramFile] {
+        &self.programs
+    }
+
+    /// Returns the timeline.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
 
     /// Returns the number of moments, and so the position of the end.
-    fn len(&self) -> u64;
-
-    /// Returns whether no instruction was executed.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.timeline.steps()
     }
 
     /// Returns what happened, in order.
-    fn events(&self) -> &[Event];
-
-    /// Returns the number of instruction slots of a program.
-    fn slots(&self, program: usize) -> u32;
-
-    /// Returns an instruction of a program as text.
-    fn instruction(&self, program: usize, pc: u32) -> String;
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
 
     /// Returns how the run ended, as text.
-    fn result(&self) -> &str;
+    #[must_use]
+    pub fn result(&self) -> &str {
+        &self.result
+    }
+
+    /// Returns the number of instruction slots of a program.
+    #[must_use]
+    pub fn slots(&self, program: usize) -> u32 {
+        let slots = self.views.get(program).map_or(0, |it| it.program.executable().text().len() / 8);
+        u32::try_from(slots).unwrap_or(u32::MAX)
+    }
+
+    /// Returns instructions of a program as text.
+    #[must_use]
+    pub fn instructions(&self, program: usize, pcs: Range<u32>) -> Vec<String> {
+        let Some(view) = self.views.get(program) else { return Vec::new() };
+        let labels = Labels::new(&view.program, &view.graph);
+        let pcs = pcs.start..pcs.end.min(self.slots(program));
+        pcs.map(|pc| instruction_text(view.program.executable(), &labels, pc as usize)).collect()
+    }
 
     /// Visits the moments of a range in order, until the visitor breaks.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
-    fn visit(
-        &mut self,
+    pub fn visit(
+        &self,
         range: Range<u64>,
         visitor: &mut dyn FnMut(&dyn Moment) -> ControlFlow<()>,
-    ) -> Result<(), HistoryError>;
+    ) {
+        self.timeline.visit_range(range, &mut Visit { history: self, visitor });
+    }
 
-    /// Returns the last write, before a moment, to any of the bytes at an address of the memory of the
-    /// instruction that runs at the moment.
+    /// Returns the last write, before a moment, to any of the bytes at an address of an instruction's
+    /// memory.
+    #[must_use]
+    pub fn last_write(&self, before: u64, instruction: u32, range: Range<u64>) -> Option<Write> {
+        let len = range.end.saturating_sub(range.start);
+        self.timeline.last_write(before, instruction as usize, range.start, len)
+    }
+
+    /// Changes a register or memory of the instruction that runs at a position. The run goes on from
+    /// there with the change.
     ///
     /// # Errors
-    /// If the run cannot be repeated.
-    fn last_write(
-        &mut self,
-        address: u64,
-        len: u64,
-        before: u64,
-    ) -> Result<Option<Write>, HistoryError>;
-}
-
-/// Why a run cannot be repeated.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HistoryError(pub String);
-
-impl fmt::Display for HistoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+    /// If the program may not make the change itself.
+    pub fn edit(&mut self, position: u64, edit: Edit) -> Result<(), EditError> {
+        self.timeline.edit(position, edit)?;
+        self.read();
+        Ok(())
     }
 }
 
-impl core::error::Error for HistoryError {}
+impl fmt::Debug for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("History").field("timeline", &self.timeline).finish_non_exhaustive()
+    }
+}
+
+impl ProgramFile {
+    /// Describes a program. Its name is that of the file with its debug information.
+    fn new(view: &ProgramView) -> Self {
+        let address = view.id.to_string();
+        let stem = view.debug_file.as_ref().and_then(|it| it.file_name()?.to_str());
+        let stem = stem.and_then(|it| it.split('.').next());
+        let debug = view.debug_file.as_ref().and_then(|path| fs::read(path).ok());
+        let debug = debug.unwrap_or_else(|| view.elf.clone()).into();
+        Self { name: stem.unwrap_or(&address).to_owned(), debug, address }
+    }
+}
+
+/// Shows a visitor's moments to a function.
+struct Visit<'h, 'f> {
+    history: &'h History,
+    visitor: &'f mut dyn FnMut(&dyn Moment) -> ControlFlow<()>,
+}
+
+impl Visitor for Visit<'_, '_> {
+    fn step(&mut self, moment: &mut selkie_replay::Moment<'_, '_, '_>) -> ControlFlow<()> {
+        (self.visitor)(&Now { history: self.history, inner: moment, state: OnceCell::new() })
+    }
+}
+
+/// A moment of a replay.
+struct Now<'v, 'a, 'm, 'e> {
+    history: &'v History,
+    inner: &'v selkie_replay::Moment<'a, 'm, 'e>,
+    /// The whole state, for callers by CPI.
+    state: OnceCell<State>,
+}
+
+impl Now<'_, '_, '_, '_> {
+    fn height(&self) -> u32 {
+        u32::try_from(self.inner.stack_height()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the callers by CPI, the innermost one first, with their stack heights.
+    fn callers(&self) -> impl Iterator<Item = (u32, &Level)> {
+        let timeline = &self.history.timeline;
+        let callers = (self.inner.stack_height() > 1)
+            .then(|| self.state.get_or_init(|| timeline.state_at(self.inner.step)));
+        let levels = callers.map_or(&[][..], |state| &state.levels).iter().rev().skip(1);
+        levels.map(|level| {
+            let invocation = timeline.invocations().get(level.invocation);
+            let height = invocation.map_or(0, |it| it.stack_height);
+            (u32::try_from(height).unwrap_or(u32::MAX), level)
+        })
+    }
+
+    fn program_of(&self, invocation: usize) -> usize {
+        self.history.program_of.get(invocation).copied().unwrap_or(usize::MAX)
+    }
+
+    /// Returns the activations of a program: those of its functions, the innermost one first.
+    fn level(
+        &self,
+        (invocation, height): (usize, u32),
+        pc: usize,
+        registers: &[u64; 11],
+        frames: &[([u64; 5], usize)],
+    ) -> Vec<Activation> {
+        let program = self.program_of(invocation);
+        let instruction = u32::try_from(invocation).unwrap_or(u32::MAX);
+        let depths = (0..=u32::try_from(frames.len()).unwrap_or(u32::MAX)).rev();
+        let callers = frames.iter().rev().map(|([r6, r7, r8, r9, r10], return_pc)| {
+            let saved = [*r6, *r7, *r8, *r9, *r10].map(Some);
+            let mut registers = [None; 11];
+            registers[6..].copy_from_slice(&saved);
+            (return_pc.saturating_sub(1), registers)
+        });
+        let all = core::iter::once((pc, registers.map(Some))).chain(callers);
+        let activation = |((pc, registers), depth)| Activation {
+            frame: FrameId { instruction, height, depth },
+            program,
+            pc: u32::try_from(pc).unwrap_or(u32::MAX),
+            registers,
+        };
+        all.zip(depths).map(activation).collect()
+    }
+}
+
+impl Moment for Now<'_, '_, '_, '_> {
+    fn position(&self) -> u64 {
+        self.inner.step
+    }
+
+    fn program(&self) -> usize {
+        self.program_of(self.inner.invocation)
+    }
+
+    fn pc(&self) -> u32 {
+        u32::try_from(self.inner.pc()).unwrap_or(u32::MAX)
+    }
+
+    fn frame(&self) -> FrameId {
+        FrameId {
+            instruction: u32::try_from(self.inner.invocation).unwrap_or(u32::MAX),
+            height: self.height(),
+            depth: u32::try_from(self.inner.call_depth()).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn units_left(&self) -> u64 {
+        self.inner.units_left()
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        let frames: Vec<_> = self.inner.machine.saved_frames().collect();
+        let place = (self.inner.invocation, self.height());
+        let mut all = self.level(place, self.inner.pc(), self.inner.registers(), &frames);
+        for (height, level) in self.callers() {
+            let frames: Vec<_> = level.frames.iter().map(|it| (it.saved, it.return_pc)).collect();
+            let place = (level.invocation, height);
+            all.extend(self.level(place, level.pc, &level.registers, &frames));
+        }
+        all
+    }
+
+    fn read(&self, height: u32, address: u64, bytes: &mut [u8]) -> Result<(), Unreadable> {
+        let unreadable = Unreadable { address, len: bytes.len() as u64 };
+        let found = match height == self.height() {
+            true => self.inner.read(address, unreadable.len),
+            false => {
+                let caller = self.callers().find(|it| it.0 == height);
+                caller.map(|(_, level)| level.memory.read(address, bytes.len()))
+            }
+        };
+        let found = found.filter(|it| it.len() == bytes.len()).ok_or(unreadable)?;
+        bytes.copy_from_slice(found);
+        Ok(())
+    }
+}
 
 /// An activation of a moment, as values are read from it.
 pub(crate) struct ActivationGuest<'a> {

@@ -31,7 +31,7 @@ pub use crate::{
     breakpoint::{Breakpoint, BreakpointId, Filters, Place, Request, Watch},
     expr::{Expr, ExprError, Names, Operand},
     guest::{Guest, Unreadable},
-    history::{Activation, Event, EventKind, FrameId, History, HistoryError, Moment, ProgramFile},
+    history::{Activation, Event, EventKind, FrameId, History, Moment, ProgramFile},
     info::{DebugInfo, PathMap, Scope, Type, TypeRef, Variable},
     session::{Direction, Frame, Granularity, Motion, Reply, Session, Shown, Stop, Word},
     value::{Contents, Format, Missing, Value, View},

@@ -161,7 +161,7 @@ impl Server {
             Some(shown) => shown,
             None => session.evaluate(frame, &arguments.name).map_err(|it| it.to_string())?,
         };
-        let size = session.size_of(frame, &shown.value).map_err(|it| it.to_string())?;
+        let size = session.size_of(frame, &shown.value);
         Ok(shown.value.address().map(|address| (address, arguments.bytes.unwrap_or(size))))
     }
 
@@ -179,7 +179,7 @@ impl Server {
                 answers.push(json!({ "verified": false, "message": "not a data id" }));
                 continue;
             };
-            let id = session.add_watch(name, address, len).map_err(|error| error.to_string())?;
+            let id = session.add_watch(name, address, len);
             answers.push(json!({ "id": id, "verified": true }));
         }
         Ok(json!({ "breakpoints": answers }))

@@ -35,12 +35,15 @@ impl CodeAddress {
         let pc = u32::try_from((address & ((1 << PROGRAM_SHIFT) - 1)) / 8).ok()?;
         Some(Self { program, pc })
     }
+
+    fn number(self) -> u64 {
+        ((self.program as u64 + 1) << PROGRAM_SHIFT) + u64::from(self.pc) * 8
+    }
 }
 
 impl fmt::Display for CodeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let address = ((self.program as u64 + 1) << PROGRAM_SHIFT) + u64::from(self.pc) * 8;
-        write!(f, "{address:#x}")
+        write!(f, "{:#x}", self.number())
     }
 }
 
@@ -51,26 +54,21 @@ impl Server {
             .ok_or_else(|| format!("no instruction at {}", arguments.memory_reference))?;
         let first = i64::from(start.pc).saturating_add(arguments.instruction_offset);
         let count = arguments.instruction_count.min(INSTRUCTIONS_MAX);
-        let pcs = (0..count).map(|index| first.saturating_add_unsigned(index as u64));
-        let instructions: Result<Vec<Value>, String> =
-            pcs.map(|pc| self.instruction(start.program, pc)).collect();
+        let last = first.saturating_add_unsigned(count as u64);
+        let slot = |pc: i64| u32::try_from(pc.max(0)).unwrap_or(u32::MAX);
+        let texts = self.session()?.instructions(start.program, slot(first)..slot(last));
+        let mut texts = texts.into_iter();
+        // Editors ask for a fixed number, also before the first one and after the last.
+        let instruction = |pc: i64| match (pc >= 0).then(|| texts.next()).flatten() {
+            Some(text) => self.instruction(start.program, slot(pc), text),
+            None => Ok(no_instruction(start.program, pc)),
+        };
+        let instructions: Answer = (first..last).map(instruction).collect();
         Ok(json!({ "instructions": instructions? }))
     }
 
-    fn instruction(&mut self, program: usize, pc: i64) -> Answer {
-        let slots = self.session()?.slots(program);
-        let Some(pc) = u32::try_from(pc).ok().filter(|&it| it < slots) else {
-            // Editors ask for a fixed number, also before the first one.
-            let base = CodeAddress { program, pc: 0 }.to_string();
-            let base = parse_address(&base).unwrap_or(0);
-            let address = base.wrapping_add_signed(pc.saturating_mul(8));
-            let hint = "invalid";
-            return Ok(json!({
-                "address": format!("{address:#x}"), "instruction": "", "presentationHint": hint,
-            }));
-        };
+    fn instruction(&mut self, program: usize, pc: u32, text: String) -> Answer {
         let session = self.session()?;
-        let text = session.instruction(program, pc);
         let location = session.location(program, pc);
         let symbol = session.function_start(program, pc);
         let mut answer = json!({
@@ -108,7 +106,7 @@ impl Server {
         let program = program.filter(|&it| it < session.programs().len());
         let program = program.ok_or_else(|| format!("there is no source {reference}"))?;
         let slots = session.slots(program).min(LISTING_SLOTS_MAX);
-        let lines: Vec<String> = (0..slots).map(|pc| session.instruction(program, pc)).collect();
+        let lines = session.instructions(program, 0..slots);
         Ok(json!({ "content": lines.join("\n"), "mimeType": "text/x-sbpf-assembly" }))
     }
 
@@ -137,4 +135,11 @@ impl Server {
         let modules: Vec<Value> = programs.map(module).collect();
         Ok(json!({ "totalModules": modules.len(), "modules": modules }))
     }
+}
+
+/// Describes an address without an instruction.
+fn no_instruction(program: usize, pc: i64) -> Value {
+    let first = CodeAddress { program, pc: 0 }.number();
+    let address = first.wrapping_add_signed(pc.saturating_mul(8));
+    json!({ "address": format!("{address:#x}"), "instruction": "", "presentationHint": "invalid" })
 }

@@ -43,7 +43,7 @@ impl Server {
             _ => Granularity::Line,
         };
         let session = self.session()?;
-        session.go(motion, direction, granularity).map_err(|error| error.to_string())?;
+        session.go(motion, direction, granularity);
         self.stopped()?;
         Ok(Value::Null)
     }
@@ -59,7 +59,7 @@ impl Server {
         self.handles.clear();
         self.show_logs()?;
         let session = self.session()?;
-        let text = session.describe().map_err(|error| error.to_string())?;
+        let text = session.describe();
         let mut body = json!({
             "reason": reason(session.stop()),
             "threadId": 1,
@@ -99,11 +99,10 @@ impl Server {
         let arguments: Lines = read(arguments)?;
         let line = self.to_line(arguments.line);
         let place = self.place(&arguments.source, line)?;
-        let failed = |error: crate::HistoryError| error.to_string();
         let session = self.session()?;
         let found = [
-            ("next time", session.find(&place, Direction::Forward).map_err(failed)?),
-            ("last time", session.find(&place, Direction::Backward).map_err(failed)?),
+            ("next time", session.find(&place, Direction::Forward)),
+            ("last time", session.find(&place, Direction::Backward)),
         ];
         let mut targets = Vec::new();
         for (label, position) in found {

@@ -24,7 +24,7 @@ impl Server {
     pub(super) fn stack_trace(&mut self, arguments: &Value) -> Answer {
         let arguments: StackTrace = read(arguments)?;
         let session = self.session()?;
-        let frames = session.frames().map_err(|error| error.to_string())?;
+        let frames = session.frames();
         let (is_at_end, result) = (session.is_at_end(), session.result().to_owned());
         if is_at_end {
             let frame = json!({
@@ -114,17 +114,16 @@ impl Server {
         let handle = handle.ok_or("the session has moved since the variables were listed")?;
         let session = self.session()?;
         let count = if count == 0 { PARTS_MAX } else { count };
-        let failed = |error: crate::HistoryError| error.to_string();
         Ok(match handle {
-            Handle::Locals(frame) => (frame, session.locals(frame).map_err(failed)?),
+            Handle::Locals(frame) => (frame, session.locals(frame)),
             Handle::Registers(frame) => {
-                let registers = session.registers(frame).map_err(failed)?;
+                let registers = session.registers(frame);
                 (frame, registers.into_iter().map(register).collect())
             }
-            Handle::Run => (0, session.run_facts().map_err(failed)?),
+            Handle::Run => (0, session.run_facts()),
             Handle::Parts(frame, shown) => {
                 let parts = session.children(frame, &shown.value, start, count);
-                (frame, parts.map_err(failed)?)
+                (frame, parts)
             }
         })
     }
@@ -185,7 +184,7 @@ impl Server {
         let column = arguments.column.saturating_sub(usize::from(self.client.columns_start_at_1));
         let typed: String = arguments.text.chars().take(column).collect();
         let names =
-            self.session()?.completions(frame, &typed).map_err(|error| error.to_string())?;
+            self.session()?.completions(frame, &typed);
         let targets: Vec<Value> = names.iter().map(|name| json!({ "label": name })).collect();
         Ok(json!({ "targets": targets }))
     }
@@ -197,7 +196,6 @@ impl Server {
         let address =
             address.ok_or_else(|| format!("no address {}", arguments.memory_reference))?;
         let bytes = self.session()?.memory(0, address, arguments.count);
-        let bytes = bytes.map_err(|error| error.to_string())?;
         Ok(json!({
             "address": format!("{address:#x}"),
             "unreadableBytes": arguments.count - bytes.len(),

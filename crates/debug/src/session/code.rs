@@ -1,6 +1,6 @@
 //! Questions about code, and about the run as a whole.
 
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 use std::collections::{BTreeSet, HashSet};
 
 use selkie_inspect::Location;
@@ -8,7 +8,7 @@ use selkie_inspect::Location;
 use super::{Direction, Session, Shown, Stop};
 use crate::{
     breakpoint::Place,
-    history::{EventKind, HistoryError},
+    history::{EventKind},
     value::Value,
 };
 
@@ -42,10 +42,10 @@ impl Session {
         self.history.slots(program)
     }
 
-    /// Returns an instruction of a program as text.
+    /// Returns instructions of a program as text.
     #[must_use]
-    pub fn instruction(&self, program: usize, pc: u32) -> String {
-        self.history.instruction(program, pc)
+    pub fn instructions(&self, program: usize, pcs: Range<u32>) -> Vec<String> {
+        self.history.instructions(program, pcs)
     }
 
     /// Returns the position of an instruction, with the path as it is on this machine.
@@ -70,17 +70,14 @@ impl Session {
     }
 
     /// Returns the next or the last position at which a place is reached.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
     pub fn find(
         &mut self,
         place: &Place,
         direction: Direction,
-    ) -> Result<Option<u64>, HistoryError> {
+    ) -> Option<u64> {
         let (_, pcs) = self.model.resolve(place);
         let pcs: HashSet<(usize, u32)> = pcs.into_iter().collect();
-        let (now, end) = (self.position, self.history.len());
+        let (now, end) = (self.position, self.history.end());
         let is_forward = direction == Direction::Forward;
         let range = if is_forward { now.saturating_add(1)..end } else { 0..now };
         let mut found = None;
@@ -92,16 +89,13 @@ impl Session {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
-        })?;
-        Ok(found)
+        });
+        found
     }
 
     /// Returns what there is to say of the run as a whole.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
-    pub fn run_facts(&mut self) -> Result<Vec<Shown>, HistoryError> {
-        let units = self.now(|_, moment| moment.units_left())?;
+    pub fn run_facts(&mut self) -> Vec<Shown> {
+        let units = self.now(|_, moment| moment.units_left());
         let (position, end) = (self.position, self.end());
         let mut facts = vec![
             ("step", position.to_string()),
@@ -117,23 +111,20 @@ impl Session {
             is_parameter: false,
             value: Value::word(0),
         };
-        Ok(facts.into_iter().map(shown).collect())
+        facts.into_iter().map(shown).collect()
     }
 
     /// Returns what the last word of a text may be the start of: names of the frame, and words.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
-    pub fn completions(&mut self, frame: usize, typed: &str) -> Result<Vec<String>, HistoryError> {
+    pub fn completions(&mut self, frame: usize, typed: &str) -> Vec<String> {
         let is_name = |it: char| it == '_' || it == '$' || it.is_alphanumeric();
         let start = typed
             .rfind(|it| !is_name(it))
             .map_or(0, |at| at + typed[at..].chars().next().map_or(1, char::len_utf8));
         let (before, last) = typed.split_at(start);
-        let names = self.locals(frame)?.into_iter().map(|it| it.name);
-        let registers = self.registers(frame)?.into_iter().map(|(name, _)| format!("${name}"));
+        let names = self.locals(frame).into_iter().map(|it| it.name);
+        let registers = self.registers(frame).into_iter().map(|(name, _)| format!("${name}"));
         let words = WORDS.iter().filter(|_| before.trim().is_empty()).map(|&it| it.to_owned());
         let all: BTreeSet<String> = names.chain(registers).chain(words).collect();
-        Ok(all.into_iter().filter(|it| it.starts_with(last)).take(COMPLETIONS_MAX).collect())
+        all.into_iter().filter(|it| it.starts_with(last)).take(COMPLETIONS_MAX).collect()
     }
 }

@@ -5,7 +5,7 @@ use selkie_inspect::Location;
 use super::{Model, Session};
 use crate::{
     expr::{Expr, ExprError, Names, Operand},
-    history::{Activation, ActivationGuest, FrameId, HistoryError, Moment},
+    history::{Activation, ActivationGuest, FrameId, Moment},
     info::{Scope, Variable},
     value::{Contents, Format, Value, View},
 };
@@ -178,18 +178,12 @@ impl Names for FrameNames<'_> {
 
 impl Session {
     /// Returns the frames, the innermost one first. None at the end of the run.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
-    pub fn frames(&mut self) -> Result<Vec<Frame>, HistoryError> {
-        Ok(self.now(|model, moment| model.frames(moment))?.unwrap_or_default())
+    pub fn frames(&mut self) -> Vec<Frame> {
+        self.now(|model, moment| model.frames(moment)).unwrap_or_default()
     }
 
     /// Returns the variables of a frame.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
-    pub fn locals(&mut self, frame: usize) -> Result<Vec<Shown>, HistoryError> {
+    pub fn locals(&mut self, frame: usize) -> Vec<Shown> {
         self.in_frame(frame, |view, names| {
             let shown = names.locals().into_iter().map(|variable| {
                 let (name, is_parameter) = (variable.name.clone(), variable.is_parameter);
@@ -201,10 +195,7 @@ impl Session {
     }
 
     /// Returns the registers of a frame that are known.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
-    pub fn registers(&mut self, frame: usize) -> Result<Vec<(String, u64)>, HistoryError> {
+    pub fn registers(&mut self, frame: usize) -> Vec<(String, u64)> {
         self.in_frame(frame, |view, names| {
             let known = |index: u16| Some((format!("r{index}"), view.guest.register(index)?));
             (0..=10).filter_map(known).chain([("pc".to_owned(), names.pc())]).collect()
@@ -212,16 +203,13 @@ impl Session {
     }
 
     /// Returns parts of a value from the one at `start`.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
     pub fn children(
         &mut self,
         frame: usize,
         value: &Value,
         start: u64,
         count: u64,
-    ) -> Result<Vec<Shown>, HistoryError> {
+    ) -> Vec<Shown> {
         self.in_frame(frame, |view, _| {
             let parts = view.children(value, start, count).into_iter();
             parts.map(|it| Shown::new(view, &it.name, it.value, Format::Natural)).collect()
@@ -250,23 +238,17 @@ impl Session {
                 })
             })
         });
-        match result {
-            Ok(Some(Some(result))) => result,
-            Ok(_) => Err(ExprError::new(whole, "the program is not running here")),
-            Err(error) => Err(ExprError::new(whole, &error.to_string())),
-        }
+        let nowhere = || Err(ExprError::new(whole, "the program is not running here"));
+        result.flatten().unwrap_or_else(nowhere)
     }
 
     /// Reads memory of a frame's program, up to the first byte that is not there.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
     pub fn memory(
         &mut self,
         frame: usize,
         address: u64,
         len: usize,
-    ) -> Result<Vec<u8>, HistoryError> {
+    ) -> Vec<u8> {
         let len = len.min(MEMORY_BYTES_MAX);
         self.in_frame(frame, |view, _| {
             let mut bytes = vec![0; len];
@@ -290,8 +272,8 @@ impl Session {
         &mut self,
         index: usize,
         mut look: impl FnMut(View<'_>, &FrameNames<'_>) -> R,
-    ) -> Result<R, HistoryError> {
-        let found = self.now(|model, moment| model.with_frame(moment, index, &mut look))?;
-        Ok(found.flatten().unwrap_or_default())
+    ) -> R {
+        let found = self.now(|model, moment| model.with_frame(moment, index, &mut look));
+        found.flatten().unwrap_or_default()
     }
 }

@@ -16,7 +16,7 @@ use std::{cell::RefCell, collections::HashMap, sync::Arc};
 use crate::{
     breakpoint::{Breakpoint, BreakpointId, Filters, HitCount, LogText, Place, Request, Watch},
     expr::{Expr, ExprError},
-    history::{Event, History, HistoryError, Moment, ProgramFile},
+    history::{Event, History, Moment, ProgramFile},
     info::{DebugInfo, PathMap},
 };
 
@@ -78,7 +78,7 @@ pub(crate) struct Model {
 
 /// A debugging session.
 pub struct Session {
-    history: Box<dyn History>,
+    history: History,
     pub(crate) model: Model,
     position: u64,
     stop: Stop,
@@ -90,7 +90,7 @@ pub struct Session {
 impl Session {
     /// Begins at the start of a run.
     #[must_use]
-    pub fn new(history: Box<dyn History>, paths: PathMap) -> Self {
+    pub fn new(history: History, paths: PathMap) -> Self {
         let programs = history
             .programs()
             .iter()
@@ -117,13 +117,13 @@ impl Session {
     /// Returns the position of the end.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.history.len()
+        self.history.end()
     }
 
     /// Returns whether the run has ended.
     #[must_use]
     pub fn is_at_end(&self) -> bool {
-        self.position >= self.history.len()
+        self.position >= self.history.end()
     }
 
     /// Returns how the run ended, as text.
@@ -175,25 +175,22 @@ impl Session {
 
     /// Goes to a position, the end at most.
     pub fn go_to(&mut self, position: u64) {
-        self.position = position.min(self.history.len());
+        self.position = position.min(self.history.end());
         self.stop = if self.is_at_end() { Stop::End } else { Stop::Step };
     }
 
     /// Calls a function with the present moment; with none at the end.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
     pub(crate) fn now<R>(
         &mut self,
         mut look: impl FnMut(&Model, &dyn Moment) -> R,
-    ) -> Result<Option<R>, HistoryError> {
+    ) -> Option<R> {
         let (model, mut result) = (&self.model, None);
-        let range = self.position..self.position.saturating_add(1).min(self.history.len());
+        let range = self.position..self.position.saturating_add(1).min(self.history.end());
         self.history.visit(range, &mut |moment| {
             result = Some(look(model, moment));
             ControlFlow::Break(())
-        })?;
-        Ok(result)
+        });
+        result
     }
 
     /// Adds a breakpoint. It may be at no instruction: then it never stops, and has no `pcs`.
@@ -231,16 +228,13 @@ impl Session {
     }
 
     /// Watches memory of the instruction that runs now.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
     pub fn add_watch(
         &mut self,
         name: &str,
         address: u64,
         len: u64,
-    ) -> Result<BreakpointId, HistoryError> {
-        let frame = self.now(|_, moment| moment.frame())?.unwrap_or_default();
+    ) -> BreakpointId {
+        let frame = self.now(|_, moment| moment.frame()).unwrap_or_default();
         let id = self.new_id();
         self.model.watches.push(Watch {
             id,
@@ -249,7 +243,7 @@ impl Session {
             height: frame.height,
             instruction: frame.instruction,
         });
-        Ok(id)
+        id
     }
 
     /// Returns the watches.

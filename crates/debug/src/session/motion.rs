@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::{Model, Session, Stop, spots::Spot, stops::WINDOW};
-use crate::history::{FrameId, HistoryError, Moment};
+use crate::history::{FrameId, Moment};
 
 /// Where a step leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,44 +89,41 @@ impl Origin {
 
 impl Session {
     /// Goes to another moment.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
     pub fn go(
         &mut self,
         motion: Motion,
         direction: Direction,
         granularity: Granularity,
-    ) -> Result<&Stop, HistoryError> {
-        let origin = self.origin(motion, granularity)?;
+    ) -> &Stop {
+        let origin = self.origin(motion, granularity);
         match (direction, motion) {
             (Direction::Forward, _) if self.is_at_end() => self.stop = Stop::End,
-            (Direction::Forward, Motion::Continue) => self.run_forward(&mut |_, _| false)?,
+            (Direction::Forward, Motion::Continue) => self.run_forward(&mut |_, _| false),
             (Direction::Forward, _) => self.run_forward(&mut |model, moment| {
                 let spot = model.spot(moment);
                 origin.looks_at(moment, &spot) && origin.is_done(moment, &spot)
-            })?,
-            (Direction::Backward, Motion::Continue) => self.run_backward()?,
-            (Direction::Backward, _) => self.step_backward(&origin)?,
+            }),
+            (Direction::Backward, Motion::Continue) => self.run_backward(),
+            (Direction::Backward, _) => self.step_backward(&origin),
         }
-        Ok(&self.stop)
+        &self.stop
     }
 
-    fn origin(&mut self, motion: Motion, granularity: Granularity) -> Result<Origin, HistoryError> {
+    fn origin(&mut self, motion: Motion, granularity: Granularity) -> Origin {
         let here = self.now(|model, moment| {
             let has_lines =
                 model.programs.get(moment.program()).is_some_and(|it| it.info.has_lines());
             (moment.frame(), model.spot(moment), has_lines)
-        })?;
+        });
         // At the end all moments were before, in functions that have returned.
         let end = FrameId { instruction: u32::MAX, height: u32::MAX, depth: u32::MAX };
         let (frame, spot, has_lines) = here.unwrap_or((end, Arc::default(), true));
         let granularity = if has_lines { granularity } else { Granularity::Instruction };
-        Ok(Origin { frame, spot, motion, granularity })
+        Origin { frame, spot, motion, granularity }
     }
 
     /// Goes back to the start of the line before, or of this one if the position is within it.
-    fn step_backward(&mut self, origin: &Origin) -> Result<(), HistoryError> {
+    fn step_backward(&mut self, origin: &Origin) {
         let now = self.position;
         let mut window = WINDOW;
         loop {
@@ -135,16 +132,16 @@ impl Session {
             self.history.visit(start..now, &mut |moment| {
                 line.add(origin, &self.model, moment);
                 ControlFlow::Continue(())
-            })?;
+            });
             match line.start {
                 // The line may have begun before the window.
                 Some((position, is_first)) if !is_first || start == 0 => {
                     (self.position, self.stop) = (position, Stop::Step);
-                    return Ok(());
+                    return;
                 }
                 None if start == 0 => {
                     (self.position, self.stop) = (0, Stop::Entry);
-                    return Ok(());
+                    return;
                 }
                 _ => window = window.saturating_mul(4),
             }

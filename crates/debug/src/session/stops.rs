@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{Model, Session, Stop};
 use crate::{
     breakpoint::{Breakpoint, BreakpointId, LogText},
-    history::{Event, EventKind, HistoryError, Moment},
+    history::{Event, EventKind, Moment},
 };
 
 /// The lines that log points may write at a time.
@@ -178,10 +178,10 @@ impl Session {
     pub(super) fn run_forward(
         &mut self,
         is_done: &mut dyn FnMut(&Model, &dyn Moment) -> bool,
-    ) -> Result<(), HistoryError> {
+    ) {
         let events = self.history.events().to_vec();
         let mut checker = Checker::new(&self.model, &events, false);
-        let (now, end) = (self.position, self.history.len());
+        let (now, end) = (self.position, self.history.end());
         let start = if checker.depends_on_past() { 0 } else { now };
         let mut found = None;
         self.history.visit(start..end, &mut |moment| {
@@ -191,15 +191,14 @@ impl Session {
                 found = Some(Found { position: moment.position(), stop: Stop::Step });
             }
             if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
+        });
         self.output.append(&mut checker.output);
         let found = found.unwrap_or(Found { position: end, stop: Stop::End });
         (self.position, self.stop) = (found.position, found.stop);
-        Ok(())
     }
 
     /// Goes back to the last stop before the position, or to the start.
-    pub(super) fn run_backward(&mut self) -> Result<(), HistoryError> {
+    pub(super) fn run_backward(&mut self) {
         let events = self.history.events().to_vec();
         let now = self.position;
         let mut window = WINDOW;
@@ -216,7 +215,7 @@ impl Session {
                 let next = checker.check(moment, moment.position() >= start);
                 found = next.filter(|it| it.position < now).or(found.take());
                 ControlFlow::Continue(())
-            })?;
+            });
             if all && found.is_none() {
                 break;
             }
@@ -224,6 +223,5 @@ impl Session {
         }
         let found = found.unwrap_or(Found { position: 0, stop: Stop::Entry });
         (self.position, self.stop) = (found.position, found.stop);
-        Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! The words for time travel, which clients without buttons for it send as expressions.
 
+use selkie_replay::{Write, Writer};
+
 use super::{Direction, Granularity, Motion, Session, Stop};
 use crate::{
     expr::ExprError,
-    history::{HistoryError, Write},
     info::Scalar,
     value::{Format, Number, Value},
 };
@@ -67,19 +68,18 @@ impl Session {
     /// # Errors
     /// If its expression has no value, or the run cannot be repeated.
     pub fn say(&mut self, frame: usize, word: &Word) -> Result<Reply, ExprError> {
-        let failed = |error: HistoryError| ExprError::new(0..0, &error.to_string());
         match word {
             Word::Go(motion, direction, granularity) => {
-                self.go(*motion, *direction, *granularity).map_err(failed)?;
-                Ok(Reply::Moved(self.describe().map_err(failed)?))
+                self.go(*motion, *direction, *granularity);
+                Ok(Reply::Moved(self.describe()))
             }
             Word::GoTo(position) => {
                 self.go_to(*position);
-                Ok(Reply::Moved(self.describe().map_err(failed)?))
+                Ok(Reply::Moved(self.describe()))
             }
             Word::Who(expr) => self.who(frame, expr),
             Word::Units => {
-                let left = self.now(|_, moment| moment.units_left()).map_err(failed)?;
+                let left = self.now(|_, moment| moment.units_left());
                 let left = left.map_or_else(String::new, |it| format!("{it} compute units left, "));
                 let (position, end) = (self.position(), self.end());
                 Ok(Reply::Text(format!("{left}step {position} of {end}")))
@@ -90,43 +90,38 @@ impl Session {
     /// Goes to the last write to a value, and tells what it was.
     fn who(&mut self, frame: usize, source: &str) -> Result<Reply, ExprError> {
         let whole = 0..source.len();
-        let failed = |error: HistoryError| ExprError::new(0..source.len(), &error.to_string());
         let shown = self.evaluate(frame, source)?;
         let Some(address) = shown.value.address() else {
             let message = "the value is in a register: `who` needs one in memory, as *pointer";
             return Err(ExprError::new(whole, message));
         };
-        let len = self.size_of(frame, &shown.value).map_err(failed)?.clamp(1, WRITE_BYTES_MAX);
+        let len = self.size_of(frame, &shown.value).clamp(1, WRITE_BYTES_MAX);
         let before = self.position();
-        let write = self.history.last_write(address, len, before).map_err(failed)?;
+        let instruction = self.frames().get(frame).map_or(0, |it| it.frame.instruction);
+        let range = address..address.saturating_add(len);
+        let write = self.history.last_write(before, instruction, range);
         let Some(write) = write else {
             let text = format!("{source}: not written before, since the instruction began");
             return Ok(Reply::Text(text));
         };
-        self.go_to(write.position);
-        let place = self.describe().map_err(failed)?;
+        self.go_to(write.step);
+        let place = self.describe();
         Ok(Reply::Moved(format!("{}{place}\n(`goto {before}` returns)", told(source, &write))))
     }
 
     /// Returns the size of a value of a frame in bytes.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
-    pub fn size_of(&mut self, frame: usize, value: &Value) -> Result<u64, HistoryError> {
-        let frames = self.frames()?;
+    pub fn size_of(&mut self, frame: usize, value: &Value) -> u64 {
+        let frames = self.frames();
         let program = frames.get(frame).and_then(|it| self.programs().get(it.program));
-        Ok(program.map_or(8, |it| it.info.type_of(&value.ty).size))
+        program.map_or(8, |it| it.info.type_of(&value.ty).size)
     }
 
     /// Returns where the session is, and why, in a sentence.
-    ///
-    /// # Errors
-    /// If the run cannot be repeated.
-    pub fn describe(&mut self) -> Result<String, HistoryError> {
+    pub fn describe(&mut self) -> String {
         let reason = match self.stop() {
             Stop::Step => String::new(),
             Stop::Entry => "start of the run: ".to_owned(),
-            Stop::End => return Ok(format!("end of the run: {}", self.result())),
+            Stop::End => return format!("end of the run: {}", self.result()),
             Stop::Breakpoint(id) => format!("breakpoint {id}: "),
             Stop::Exception(name, text) => format!("{name}: {text}\n"),
             Stop::Watch { id, name, old, new } => {
@@ -134,7 +129,7 @@ impl Session {
             }
         };
         let position = self.position();
-        let frames = self.frames()?;
+        let frames = self.frames();
         let place = frames.first().map_or_else(String::new, |frame| {
             let location = frame.location.as_ref().map(|it| format!(" at {it}"));
             format!(
@@ -143,12 +138,15 @@ impl Session {
                 location.unwrap_or_else(|| format!(" at slot {}", frame.pc))
             )
         });
-        Ok(format!("{reason}step {position}{place}"))
+        format!("{reason}step {position}{place}")
     }
 }
 
 fn told(source: &str, write: &Write) -> String {
-    let by = write.by.as_ref().map_or_else(String::new, |it| format!(" by {it}"));
+    let by = match &write.writer {
+        Writer::Instruction => String::new(),
+        Writer::Syscall(name) => format!(" by the syscall {name}"),
+    };
     format!("{source}: {} → {}{by}\n", bytes(&write.old), bytes(&write.new))
 }
 

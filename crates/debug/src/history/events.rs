@@ -1,0 +1,68 @@
+//! What happens in a run: log lines, traps, errors.
+
+use core::ops::ControlFlow;
+
+use selkie::{InstructionError, InvokeContext};
+use selkie_replay::{Moment, Timeline, Visitor};
+
+use super::{Event, EventKind};
+
+/// Reads the events of a timeline.
+pub(super) fn read(timeline: &Timeline) -> Vec<Event> {
+    let mut reader = Reader::default();
+    timeline.visit(&mut reader);
+    // What was logged after the last instruction.
+    reader.add_logs(&timeline.receipt().logs, timeline.steps().saturating_sub(1));
+    reader.events
+}
+
+#[derive(Default)]
+struct Reader {
+    events: Vec<Event>,
+    lines: usize,
+    /// The number of instructions so far.
+    steps: u64,
+}
+
+impl Reader {
+    fn add_logs(&mut self, lines: &[String], position: u64) {
+        let new = lines.iter().skip(self.lines);
+        let event = |text: &String| Event { position, kind: EventKind::Log, text: text.clone() };
+        self.events.extend(new.map(event));
+        self.lines = lines.len();
+    }
+}
+
+impl Visitor for Reader {
+    fn leave(
+        &mut self,
+        _: usize,
+        context: &InvokeContext<'_>,
+        result: &Result<(), InstructionError>,
+    ) {
+        let position = self.steps.saturating_sub(1);
+        self.add_logs(context.log_lines(), position);
+        let Err(error) = result else { return };
+        // Callers fail with their callee, at the same instruction.
+        let is_failure = |it: &Event| it.kind != EventKind::Log && it.position == position;
+        if !self.events.iter().rev().take_while(|it| it.position == position).any(is_failure) {
+            self.events.push(Event { position, kind: kind(error), text: error.to_string() });
+        }
+    }
+
+    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+        if moment.context.log_lines().len() > self.lines {
+            self.add_logs(moment.context.log_lines(), self.steps.saturating_sub(1));
+        }
+        self.steps = moment.step + 1;
+        ControlFlow::Continue(())
+    }
+}
+
+fn kind(error: &InstructionError) -> EventKind {
+    match error {
+        InstructionError::ProgramFailedToComplete
+        | InstructionError::ComputationalBudgetExceeded => EventKind::Trap,
+        _ => EventKind::Error,
+    }
+}
