@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod cache;
+pub(crate) mod debug;
 pub(crate) mod keygen;
 #[cfg(feature = "node")]
 pub(crate) mod node;

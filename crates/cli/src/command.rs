@@ -11,6 +11,8 @@ pub(crate) mod completions;
 #[cfg(feature = "conform")]
 pub(crate) mod conform;
 pub(crate) mod coverage;
+pub(crate) mod dap;
+pub(crate) mod debug;
 pub(crate) mod disasm;
 pub(crate) mod fmt;
 pub(crate) mod input;

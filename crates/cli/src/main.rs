@@ -10,6 +10,7 @@ mod cli;
 mod cluster;
 mod command;
 mod data;
+mod debuggee;
 mod files;
 mod folders;
 mod keys;

@@ -143,7 +143,9 @@ impl History {
             self.timeline.invocations().iter().map(|it| it.program).collect();
         for id in invoked {
             let elf = self.timeline.program_file(&id);
-            let Some(view) = elf.and_then(|elf| ProgramView::open(id, elf, files)) else { continue };
+            let Some(view) = elf.and_then(|elf| ProgramView::open(id, elf, files)) else {
+                continue;
+            };
             self.programs.push(ProgramFile::new(&view));
             self.views.push(view);
         }
@@ -197,7 +199,8 @@ impl History {
     /// Returns the number of instruction slots of a program.
     #[must_use]
     pub fn slots(&self, program: usize) -> u32 {
-        let slots = self.views.get(program).map_or(0, |it| it.program.executable().text().len() / 8);
+        let slots =
+            self.views.get(program).map_or(0, |it| it.program.executable().text().len() / 8);
         u32::try_from(slots).unwrap_or(u32::MAX)
     }
 

@@ -13,12 +13,14 @@
 //! | [`history`] | the run that is debugged: its moments, events and writes |
 //! | [`breakpoint`] | breakpoints, watches and filters |
 //! | [`session`] | a position in a run, and the ways to another one |
+//! | [`console`] | commands in the manner of gdb's |
 //! | [`dap`] | the Debug Adapter Protocol over a session |
 //! | [`guest`] | the trait through which values are read |
 
 #![forbid(unsafe_code)]
 
 pub mod breakpoint;
+pub mod console;
 pub mod dap;
 pub mod expr;
 pub mod guest;
@@ -33,6 +35,6 @@ pub use crate::{
     guest::{Guest, Unreadable},
     history::{Activation, Event, EventKind, FrameId, History, Moment, ProgramFile},
     info::{DebugInfo, PathMap, Scope, Type, TypeRef, Variable},
-    session::{Direction, Frame, Granularity, Motion, Reply, Session, Shown, Stop, Word},
+    session::{Direction, Frame, Granularity, Motion, Reply, Session, Shown, StartAt, Stop, Word},
     value::{Contents, Format, Missing, Value, View},
 };

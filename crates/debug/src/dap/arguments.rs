@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use crate::session::StartAt;
+
 /// Reads arguments. Missing ones and `null` are an object without fields.
 pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     let mut arguments = arguments.clone();
@@ -32,35 +34,20 @@ impl Default for Initialize {
     }
 }
 
-/// Where a session begins.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[serde(rename_all = "camelCase")]
-pub enum StartAt {
-    /// At the first instruction.
-    #[default]
-    Start,
-    /// After the last one.
-    End,
-    /// At the first trap or error; after the last instruction if there was none.
-    Failure,
-}
-
 /// The configuration with which an editor starts a session.
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LaunchArguments {
-    /// The replay file.
-    pub replay: Option<String>,
-    /// The program, for a run without replay file.
-    pub program: Option<String>,
-    /// The input of the program.
-    pub input: Option<String>,
+    /// The replay file, or a folder of recordings.
+    pub replay: String,
+    /// The number of the transaction, from 0; the first one that failed if it is missing.
+    pub transaction: Option<usize>,
     /// Files and folders with debug information of programs.
-    pub debug_files: Vec<String>,
+    pub symbols: Vec<String>,
     /// Recorded path prefixes, and the folders here that have the same files.
     pub source_map: BTreeMap<String, String>,
-    /// Where to begin.
-    pub start_at: StartAt,
+    /// Where to begin: at the failure of a transaction that failed, unless it says otherwise.
+    pub start_at: Option<StartAt>,
     /// Whether to stop where the session begins, and not at the first breakpoint.
     pub stop_on_entry: bool,
     /// Whether steps stop in the standard library and in other packages.

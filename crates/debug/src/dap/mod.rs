@@ -19,6 +19,6 @@ mod server;
 mod state;
 
 pub use self::{
-    arguments::{LaunchArguments, StartAt},
+    arguments::LaunchArguments,
     server::{Ended, Surroundings, serve},
 };

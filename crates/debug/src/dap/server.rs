@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    arguments::{Initialize, LaunchArguments, StartAt, read},
+    arguments::{Initialize, LaunchArguments, read},
     message::{self, Outlet, Request},
 };
 use crate::{
@@ -260,15 +260,10 @@ impl Server {
     fn start(&mut self) -> Result<(), String> {
         let launch = self.launch.clone();
         let session = self.session()?;
-        let end = session.end();
-        let position = match launch.start_at {
-            StartAt::Start => 0,
-            StartAt::End => end,
-            StartAt::Failure => session.failure().unwrap_or(end),
-        };
-        session.begin_at(position);
+        session.begin(launch.start_at);
+        let is_inside = session.position() > 0;
         self.shown = 0;
-        match launch.stop_on_entry || launch.start_at != StartAt::Start {
+        match launch.stop_on_entry || is_inside {
             true => self.stopped(),
             false => self.resume(&Value::Null).map(|_| ()),
         }

@@ -183,8 +183,7 @@ impl Server {
         let frame = self.frame_index(arguments.frame_id);
         let column = arguments.column.saturating_sub(usize::from(self.client.columns_start_at_1));
         let typed: String = arguments.text.chars().take(column).collect();
-        let names =
-            self.session()?.completions(frame, &typed);
+        let names = self.session()?.completions(frame, &typed);
         let targets: Vec<Value> = names.iter().map(|name| json!({ "label": name })).collect();
         Ok(json!({ "targets": targets }))
     }

@@ -4,13 +4,22 @@ use core::ops::{ControlFlow, Range};
 use std::collections::{BTreeSet, HashSet};
 
 use selkie_inspect::Location;
+use serde::Deserialize;
 
 use super::{Direction, Session, Shown, Stop};
-use crate::{
-    breakpoint::Place,
-    history::{EventKind},
-    value::Value,
-};
+use crate::{breakpoint::Place, history::EventKind, value::Value};
+
+/// Where a session begins.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "camelCase")]
+pub enum StartAt {
+    /// At the first instruction.
+    Start,
+    /// After the last one.
+    End,
+    /// At the first trap or error; after the last instruction if there was none.
+    Failure,
+}
 
 /// The names that are suggested.
 const COMPLETIONS_MAX: usize = 100;
@@ -19,8 +28,13 @@ const COMPLETIONS_MAX: usize = 100;
 const WORDS: &[&str] = &["back", "back over", "back out", "back i", "rc", "who", "goto", "cu"];
 
 impl Session {
-    /// Begins at a position, without a step.
-    pub fn begin_at(&mut self, position: u64) {
+    /// Begins at a place; if none is given, where the run failed, or at its start if it did not.
+    pub fn begin(&mut self, place: Option<StartAt>) {
+        let position = match (place, self.failure()) {
+            (Some(StartAt::Start), _) | (None, None) => 0,
+            (None | Some(StartAt::Failure), Some(failure)) => failure,
+            (Some(StartAt::End | StartAt::Failure), _) => self.end(),
+        };
         self.go_to(position);
         if !self.is_at_end() {
             self.stop = Stop::Entry;
@@ -70,11 +84,7 @@ impl Session {
     }
 
     /// Returns the next or the last position at which a place is reached.
-    pub fn find(
-        &mut self,
-        place: &Place,
-        direction: Direction,
-    ) -> Option<u64> {
+    pub fn find(&self, place: &Place, direction: Direction) -> Option<u64> {
         let (_, pcs) = self.model.resolve(place);
         let pcs: HashSet<(usize, u32)> = pcs.into_iter().collect();
         let (now, end) = (self.position, self.history.end());
@@ -94,7 +104,7 @@ impl Session {
     }
 
     /// Returns what there is to say of the run as a whole.
-    pub fn run_facts(&mut self) -> Vec<Shown> {
+    pub fn run_facts(&self) -> Vec<Shown> {
         let units = self.now(|_, moment| moment.units_left());
         let (position, end) = (self.position, self.end());
         let mut facts = vec![
@@ -115,7 +125,7 @@ impl Session {
     }
 
     /// Returns what the last word of a text may be the start of: names of the frame, and words.
-    pub fn completions(&mut self, frame: usize, typed: &str) -> Vec<String> {
+    pub fn completions(&self, frame: usize, typed: &str) -> Vec<String> {
         let is_name = |it: char| it == '_' || it == '$' || it.is_alphanumeric();
         let start = typed
             .rfind(|it| !is_name(it))

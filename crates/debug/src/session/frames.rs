@@ -178,12 +178,12 @@ impl Names for FrameNames<'_> {
 
 impl Session {
     /// Returns the frames, the innermost one first. None at the end of the run.
-    pub fn frames(&mut self) -> Vec<Frame> {
+    pub fn frames(&self) -> Vec<Frame> {
         self.now(|model, moment| model.frames(moment)).unwrap_or_default()
     }
 
     /// Returns the variables of a frame.
-    pub fn locals(&mut self, frame: usize) -> Vec<Shown> {
+    pub fn locals(&self, frame: usize) -> Vec<Shown> {
         self.in_frame(frame, |view, names| {
             let shown = names.locals().into_iter().map(|variable| {
                 let (name, is_parameter) = (variable.name.clone(), variable.is_parameter);
@@ -195,7 +195,7 @@ impl Session {
     }
 
     /// Returns the registers of a frame that are known.
-    pub fn registers(&mut self, frame: usize) -> Vec<(String, u64)> {
+    pub fn registers(&self, frame: usize) -> Vec<(String, u64)> {
         self.in_frame(frame, |view, names| {
             let known = |index: u16| Some((format!("r{index}"), view.guest.register(index)?));
             (0..=10).filter_map(known).chain([("pc".to_owned(), names.pc())]).collect()
@@ -203,13 +203,7 @@ impl Session {
     }
 
     /// Returns parts of a value from the one at `start`.
-    pub fn children(
-        &mut self,
-        frame: usize,
-        value: &Value,
-        start: u64,
-        count: u64,
-    ) -> Vec<Shown> {
+    pub fn children(&self, frame: usize, value: &Value, start: u64, count: u64) -> Vec<Shown> {
         self.in_frame(frame, |view, _| {
             let parts = view.children(value, start, count).into_iter();
             parts.map(|it| Shown::new(view, &it.name, it.value, Format::Natural)).collect()
@@ -220,7 +214,7 @@ impl Session {
     ///
     /// # Errors
     /// If the text is no expression, or has no value here.
-    pub fn evaluate(&mut self, frame: usize, source: &str) -> Result<Shown, ExprError> {
+    pub fn evaluate(&self, frame: usize, source: &str) -> Result<Shown, ExprError> {
         let expr = Expr::parse(source)?;
         let whole = 0..source.len();
         let result = self.now(|model, moment| {
@@ -243,12 +237,7 @@ impl Session {
     }
 
     /// Reads memory of a frame's program, up to the first byte that is not there.
-    pub fn memory(
-        &mut self,
-        frame: usize,
-        address: u64,
-        len: usize,
-    ) -> Vec<u8> {
+    pub fn memory(&self, frame: usize, address: u64, len: usize) -> Vec<u8> {
         let len = len.min(MEMORY_BYTES_MAX);
         self.in_frame(frame, |view, _| {
             let mut bytes = vec![0; len];
@@ -269,7 +258,7 @@ impl Session {
 
     /// Calls a function with a frame's values. Gives nothing if there is no such frame.
     fn in_frame<R: Default>(
-        &mut self,
+        &self,
         index: usize,
         mut look: impl FnMut(View<'_>, &FrameNames<'_>) -> R,
     ) -> R {

@@ -4,6 +4,7 @@
 //! motion backwards visits the moments before the position and takes the last one that is a stop.
 
 mod code;
+mod edit;
 mod frames;
 mod motion;
 mod spots;
@@ -22,6 +23,7 @@ use crate::{
 
 use self::spots::Spot;
 pub use self::{
+    code::StartAt,
     frames::{Frame, Shown},
     motion::{Direction, Granularity, Motion},
     words::{Reply, Word},
@@ -173,6 +175,12 @@ impl Session {
         self.model.filters = filters;
     }
 
+    /// Returns the happenings that are a stop.
+    #[must_use]
+    pub fn filters(&self) -> &Filters {
+        &self.model.filters
+    }
+
     /// Goes to a position, the end at most.
     pub fn go_to(&mut self, position: u64) {
         self.position = position.min(self.history.end());
@@ -180,10 +188,7 @@ impl Session {
     }
 
     /// Calls a function with the present moment; with none at the end.
-    pub(crate) fn now<R>(
-        &mut self,
-        mut look: impl FnMut(&Model, &dyn Moment) -> R,
-    ) -> Option<R> {
+    pub(crate) fn now<R>(&self, mut look: impl FnMut(&Model, &dyn Moment) -> R) -> Option<R> {
         let (model, mut result) = (&self.model, None);
         let range = self.position..self.position.saturating_add(1).min(self.history.end());
         self.history.visit(range, &mut |moment| {
@@ -228,12 +233,7 @@ impl Session {
     }
 
     /// Watches memory of the instruction that runs now.
-    pub fn add_watch(
-        &mut self,
-        name: &str,
-        address: u64,
-        len: u64,
-    ) -> BreakpointId {
+    pub fn add_watch(&mut self, name: &str, address: u64, len: u64) -> BreakpointId {
         let frame = self.now(|_, moment| moment.frame()).unwrap_or_default();
         let id = self.new_id();
         self.model.watches.push(Watch {

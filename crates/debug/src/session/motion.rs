@@ -89,12 +89,7 @@ impl Origin {
 
 impl Session {
     /// Goes to another moment.
-    pub fn go(
-        &mut self,
-        motion: Motion,
-        direction: Direction,
-        granularity: Granularity,
-    ) -> &Stop {
+    pub fn go(&mut self, motion: Motion, direction: Direction, granularity: Granularity) -> &Stop {
         let origin = self.origin(motion, granularity);
         match (direction, motion) {
             (Direction::Forward, _) if self.is_at_end() => self.stop = Stop::End,
@@ -109,7 +104,7 @@ impl Session {
         &self.stop
     }
 
-    fn origin(&mut self, motion: Motion, granularity: Granularity) -> Origin {
+    fn origin(&self, motion: Motion, granularity: Granularity) -> Origin {
         let here = self.now(|model, moment| {
             let has_lines =
                 model.programs.get(moment.program()).is_some_and(|it| it.info.has_lines());

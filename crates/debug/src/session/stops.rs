@@ -175,10 +175,7 @@ impl Model {
 
 impl Session {
     /// Goes forward to the next moment that `is_done` accepts or that is a stop, or to the end.
-    pub(super) fn run_forward(
-        &mut self,
-        is_done: &mut dyn FnMut(&Model, &dyn Moment) -> bool,
-    ) {
+    pub(super) fn run_forward(&mut self, is_done: &mut dyn FnMut(&Model, &dyn Moment) -> bool) {
         let events = self.history.events().to_vec();
         let mut checker = Checker::new(&self.model, &events, false);
         let (now, end) = (self.position, self.history.end());

@@ -110,14 +110,14 @@ impl Session {
     }
 
     /// Returns the size of a value of a frame in bytes.
-    pub fn size_of(&mut self, frame: usize, value: &Value) -> u64 {
+    pub fn size_of(&self, frame: usize, value: &Value) -> u64 {
         let frames = self.frames();
         let program = frames.get(frame).and_then(|it| self.programs().get(it.program));
         program.map_or(8, |it| it.info.type_of(&value.ty).size)
     }
 
     /// Returns where the session is, and why, in a sentence.
-    pub fn describe(&mut self) -> String {
+    pub fn describe(&self) -> String {
         let reason = match self.stop() {
             Stop::Step => String::new(),
             Stop::Entry => "start of the run: ".to_owned(),

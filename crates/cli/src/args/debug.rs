@@ -1,0 +1,95 @@
+//! Arguments of the debugger.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use selkie_debug::StartAt;
+
+/// Debug a transaction: step forward and backward, set breakpoints, find who wrote a value
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie debug call.replay                          begins at the failure, or at the start
+  selkie debug recordings/ --transaction 7
+  selkie debug call.replay -x 'who *total' -x 'info locals'
+  selkie run program.s --save-replay call.replay    records a replay
+  SELKIE_RECORD=recordings cargo test               records those of a test suite
+
+Commands, in the manner of gdb's (`help` lists all):
+  next, step, finish, continue       forward; rn, rs, rf, rc go backward in time
+  break lib.rs:20 if count > 5       places are FILE:LINE, LINE, FUNCTION, *SLOT
+  print EXPR, info locals, bt        variables, registers ($r1), memory (*(u64*)$r1)
+  who EXPR                           goes to the last write to a value
+  goto 1234                          goes to a step
+
+docs/debugging.md explains expressions, breakpoints and editors.")]
+pub(crate) struct DebugArgs {
+    /// A replay file, or a folder of recordings
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: PathBuf,
+
+    /// The transaction with this number, from 0; the first one that failed if it is missing
+    #[arg(short, long, value_name = "N")]
+    pub(crate) transaction: Option<usize>,
+
+    /// Where to begin: at the failure of a transaction that failed, unless it says otherwise
+    #[arg(long, value_name = "PLACE", value_enum)]
+    pub(crate) at: Option<PlaceArg>,
+
+    /// Do a command and end, instead of reading commands; may be repeated
+    #[arg(short = 'x', long = "execute", value_name = "COMMAND")]
+    pub(crate) commands: Vec<String>,
+
+    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
+    /// target/deploy are found anyway
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) symbols: Vec<PathBuf>,
+
+    /// Where the sources are: a folder that the compiler recorded, and the one here
+    #[arg(long, value_name = "FROM=TO", value_parser = parse_rule)]
+    pub(crate) source_map: Vec<(String, String)>,
+
+    /// Step into the standard library and other packages as well
+    #[arg(long)]
+    pub(crate) libraries: bool,
+}
+
+/// A place in a run.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum PlaceArg {
+    Start,
+    Failure,
+    End,
+}
+
+impl From<PlaceArg> for StartAt {
+    fn from(place: PlaceArg) -> Self {
+        match place {
+            PlaceArg::Start => Self::Start,
+            PlaceArg::Failure => Self::Failure,
+            PlaceArg::End => Self::End,
+        }
+    }
+}
+
+/// Run the debug adapter for editors: VS Code, Neovim, Zed, Helix and others
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The adapter speaks the Debug Adapter Protocol over standard input and output, or with --port to one editor
+after the other. docs/debugging.md explains how to set up editors. The configuration of a session:
+  { \"replay\": \"call.replay\", \"transaction\": 0, \"startAt\": \"start\", \"stopOnEntry\": true,
+    \"symbols\": [\"target/deploy\"], \"sourceMap\": { \"/recorded\": \"/here\" } }")]
+pub(crate) struct DapArgs {
+    /// Listen on this port of this machine; 0 takes a free one, which is printed
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+
+    /// Accepted because editors pass it to every adapter
+    #[arg(long, hide = true, conflicts_with = "port")]
+    stdio: bool,
+}
+
+fn parse_rule(text: &str) -> Result<(String, String), String> {
+    let (from, to) = text.split_once('=').ok_or("expected FROM=TO")?;
+    Ok((from.to_owned(), to.to_owned()))
+}

@@ -1,0 +1,166 @@
+//! `selkie debug`.
+
+use std::{
+    cell::RefCell,
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use anyhow::Result;
+use rustyline::{
+    Completer, Context, Editor, Helper, Highlighter, Hinter, Validator, completion::Completer,
+    error::ReadlineError, history::FileHistory,
+};
+use selkie_debug::console::{CommandError, Console, Outcome};
+use serde_json::{Value, json};
+
+use crate::{
+    args::debug::DebugArgs,
+    debuggee::{Debuggee, source},
+    folders,
+    ui::{BAD, NOTE, Status, Ui},
+};
+
+/// What a line of commands begins with.
+const PROMPT: &str = "(selkie) ";
+
+/// The commands that are remembered for the next session.
+const HISTORY_MAX: usize = 1000;
+
+pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
+    let debuggee = Debuggee {
+        path: &args.path,
+        transaction: args.transaction,
+        symbols: &args.symbols,
+        source_map: args.source_map.clone(),
+        steps_into_libraries: args.libraries,
+        start_at: args.at.map(Into::into),
+    };
+    let session = debuggee.open(Path::new("."))?;
+    let mut console = Console::new(session, Box::new(source));
+    if !args.commands.is_empty() {
+        return execute(ui, &mut console, &args.commands);
+    }
+    if let Outcome::Text(text) = console.begin() {
+        writeln!(ui.out, "{text}")?;
+    }
+    match io::stdin().is_terminal() {
+        true => converse(ui, console),
+        false => read_all(ui, &mut console),
+    }
+}
+
+/// Does the commands of the command line, up to the first one that cannot be done.
+fn execute(ui: &mut Ui, console: &mut Console, commands: &[String]) -> Result<Status> {
+    let mut results: Vec<Value> = Vec::new();
+    for command in commands {
+        let result = console.execute(command);
+        if ui.json {
+            results.push(match &result {
+                Ok(Outcome::Text(text)) => json!({ "command": command, "text": text }),
+                Ok(Outcome::Quit) => json!({ "command": command, "text": "" }),
+                Err(error) => json!({ "command": command, "error": error.to_string() }),
+            });
+        } else {
+            show(ui, &result)?;
+        }
+        if result.is_err() {
+            let report = json!({ "results": results, "error": format!("`{command}` failed") });
+            if ui.json {
+                ui.object(&report)?;
+            }
+            return Ok(Status::Failure);
+        }
+    }
+    if ui.json {
+        ui.object(&json!({ "success": true, "results": results }))?;
+    }
+    Ok(Status::Success)
+}
+
+fn show(ui: &mut Ui, result: &Result<Outcome, CommandError>) -> Result<()> {
+    match result {
+        Ok(Outcome::Text(text)) if text.is_empty() => {}
+        Ok(Outcome::Text(text)) => writeln!(ui.out, "{text}")?,
+        Ok(Outcome::Quit) => {}
+        Err(error) => writeln!(ui.out, "{BAD}error{BAD:#}: {error}")?,
+    }
+    Ok(())
+}
+
+/// Reads commands from a file or pipe.
+fn read_all(ui: &mut Ui, console: &mut Console) -> Result<Status> {
+    for line in io::stdin().lock().lines() {
+        let result = console.execute(&line?);
+        show(ui, &result)?;
+        if result == Ok(Outcome::Quit) {
+            break;
+        }
+    }
+    Ok(Status::Success)
+}
+
+/// Completes words.
+#[derive(Helper, Completer, Hinter, Highlighter, Validator)]
+struct Words {
+    #[rustyline(Completer)]
+    completer: ConsoleCompleter,
+}
+
+struct ConsoleCompleter(Rc<RefCell<Console>>);
+
+impl Completer for ConsoleCompleter {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        position: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        let typed = line.get(..position).unwrap_or(line);
+        Ok(self.0.borrow_mut().complete(typed))
+    }
+}
+
+/// Reads commands from a terminal.
+fn converse(ui: &mut Ui, console: Console) -> Result<Status> {
+    let console = Rc::new(RefCell::new(console));
+    let config = rustyline::Config::builder().max_history_size(HISTORY_MAX)?.build();
+    let mut editor: Editor<Words, FileHistory> = Editor::with_config(config)?;
+    editor.set_helper(Some(Words { completer: ConsoleCompleter(Rc::clone(&console)) }));
+    let history = history_file();
+    if let Some(path) = &history {
+        // The first session has none.
+        let _ = editor.load_history(path);
+    }
+    writeln!(ui.out, "{NOTE}help{NOTE:#} lists the commands")?;
+    loop {
+        let line = match editor.readline(PROMPT) {
+            Ok(line) => line,
+            Err(ReadlineError::Interrupted) => continue,
+            Err(ReadlineError::Eof) => break,
+            Err(error) => return Err(error.into()),
+        };
+        if !line.trim().is_empty() {
+            editor.add_history_entry(&line)?;
+        }
+        let result = console.borrow_mut().execute(&line);
+        show(ui, &result)?;
+        if result == Ok(Outcome::Quit) {
+            break;
+        }
+    }
+    if let Some(path) = &history {
+        // A session is worth no less without its history.
+        let _ = editor.save_history(path);
+    }
+    Ok(Status::Success)
+}
+
+fn history_file() -> Option<PathBuf> {
+    let folder = folders::caches().ok()?;
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join("debug-history"))
+}

@@ -1,0 +1,80 @@
+//! Changes of registers and memory. The run goes on from the present moment with them.
+
+use selkie_replay::Edit;
+
+use super::{Model, Session};
+use crate::{
+    expr::ExprError,
+    history::ActivationGuest,
+    value::{Value, View},
+};
+
+impl Session {
+    /// Sets a register, as `$r1`, or a value in memory to that of an expression.
+    ///
+    /// # Errors
+    /// If one of them has no value, or the program may not make the change itself.
+    pub fn assign(&mut self, frame: usize, target: &str, source: &str) -> Result<(), ExprError> {
+        let fail = |message: &str| ExprError::new(0..target.len(), message);
+        let value = self.evaluate(frame, source)?.value;
+        let number = self.number_of(frame, &value);
+        let edit = match target.strip_prefix("$r") {
+            Some(register) => {
+                let register = register.parse().map_err(|_| fail("registers are $r0 to $r9"))?;
+                Edit::Register(register, number.ok_or_else(|| fail("the value is no number"))?)
+            }
+            None => {
+                let place = self.evaluate(frame, target)?.value;
+                let message = "the value is in a register or constant: set the register, as $r1";
+                let address = place.address().ok_or_else(|| fail(message))?;
+                let len = usize::try_from(self.size_of(frame, &place)).unwrap_or(usize::MAX);
+                let number = number.ok_or_else(|| fail("the value is no number"))?;
+                let bytes = number.to_le_bytes();
+                let bytes =
+                    bytes.get(..len).ok_or_else(|| fail("set its parts, of 8 bytes at most"))?;
+                Edit::Memory(address, bytes.to_vec())
+            }
+        };
+        self.edit(edit).map_err(|error| fail(&error))
+    }
+
+    /// Changes bytes of the memory of the program that runs.
+    ///
+    /// # Errors
+    /// If the program may not write there.
+    pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        self.edit(Edit::Memory(address, bytes.to_vec()))
+    }
+
+    fn edit(&mut self, edit: Edit) -> Result<(), String> {
+        self.history.edit(self.position, edit).map_err(|error| error.to_string())
+    }
+
+    /// Returns a value as a number of 64 bits, if it is a number or pointer.
+    pub fn number_of(&self, frame: usize, value: &Value) -> Option<u64> {
+        let look = |model: &Model, moment: &dyn crate::Moment| {
+            let activations = moment.activations();
+            let frames = model.frames(moment);
+            let frame = frames.get(frame)?;
+            let activation = activations.iter().find(|it| it.frame == frame.frame)?;
+            let guest = ActivationGuest { moment, activation };
+            let info = &model.programs.get(frame.program)?.info;
+            let number = View { info, guest: &guest }.number(value).ok()?.integer();
+            // The low bits, as a register would hold them.
+            let [low, ..] = split(number.cast_unsigned());
+            Some(low)
+        };
+        self.now(look).flatten()
+    }
+}
+
+/// Splits a number into words, the low one first.
+fn split(number: u128) -> [u64; 2] {
+    let bytes = number.to_le_bytes();
+    let word = |at: usize| {
+        let mut word = [0; 8];
+        word.copy_from_slice(&bytes[at..at + 8]);
+        u64::from_le_bytes(word)
+    };
+    [word(0), word(8)]
+}
