@@ -1,12 +1,19 @@
-//! The cluster that commands load from a file and save to it.
+//! The cluster that commands work on: one in a file, which they load and save, or a running one.
+//!
+//! For a running cluster there is a copy in memory of those accounts that a command needs. Commands
+//! work on the copy as on any other cluster, so that they explain failures in the same way and send
+//! nothing that would fail; what has succeeded is then sent to the cluster ([`Cluster::publish`]).
+
+mod publish;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use selkie::{Keypair, Pubkey, Signer as _, Svm};
+use selkie::{Keypair, Pubkey, Signer as _, Svm, ids::sysvar};
 
 use crate::{
     args::program::{SignerArgs, StateArgs},
+    client::Client,
     keys,
     names::Names,
     ui::{Advise as _, Ui},
@@ -15,9 +22,16 @@ use crate::{
 /// The balance given to a payer without lamports.
 const AIRDROP_LAMPORTS: u64 = 1_000_000_000_000;
 
+/// The sysvars that are copied from a running cluster.
+const SYSVARS: &[Pubkey] =
+    &[sysvar::clock::ID, sysvar::rent::ID, sysvar::epoch_schedule::ID, sysvar::slot_hashes::ID];
+
 /// A cluster and its file.
 pub(crate) struct Cluster {
     pub(crate) svm: Svm,
+    /// The running cluster of which this is a copy.
+    remote: Option<Client>,
+    /// The file; names and keys are beside it.
     path: PathBuf,
     /// Generated keys, to be written when the cluster is saved.
     new_keys: Vec<(PathBuf, Keypair)>,
@@ -36,6 +50,9 @@ pub(crate) struct Signers {
 impl Cluster {
     /// Loads an existing cluster.
     pub(crate) fn open(args: &StateArgs) -> Result<Self> {
+        if let Some(url) = &args.url {
+            return Self::copy(url, &args.state);
+        }
         let path = args.state.clone();
         if !path.exists() {
             return Err(anyhow!("cluster file {} does not exist", path.display()))
@@ -46,27 +63,45 @@ impl Cluster {
 
     /// Loads a cluster, or creates one in memory if its file does not exist.
     pub(crate) fn open_or_new(args: &StateArgs) -> Result<Self> {
+        if let Some(url) = &args.url {
+            return Self::copy(url, &args.state);
+        }
         let path = args.state.clone();
         if path.exists() {
             return Self::load(path);
         }
         check_folder(&path).advise("--state names the cluster file; its folder must exist")?;
         let notes = vec![format!("created a cluster in {}", path.display())];
-        Ok(Self { svm: Svm::new(), path, new_keys: Vec::new(), notes })
+        Ok(Self { svm: Svm::new(), remote: None, path, new_keys: Vec::new(), notes })
     }
 
     fn load(path: PathBuf) -> Result<Self> {
         let svm = Svm::load(&path)
             .with_context(|| format!("cannot load the cluster in {}", path.display()))?;
-        Ok(Self { svm, path, new_keys: Vec::new(), notes: Vec::new() })
+        Ok(Self { svm, remote: None, path, new_keys: Vec::new(), notes: Vec::new() })
     }
 
-    /// Writes the cluster and the keys generated for it.
+    /// Begins a copy of a running cluster, with its features and sysvars, in its next slot: that is
+    /// where transactions will land at the earliest.
+    pub(crate) fn copy(url: &str, path: &Path) -> Result<Self> {
+        let client = Client::new(url)?;
+        let svm = Svm::new().with_features(client.features()?).with_blockhash_checks(false);
+        let (path, remote) = (path.to_owned(), Some(client));
+        let mut copy = Self { svm, remote, path, new_keys: Vec::new(), notes: Vec::new() };
+        copy.fetch(SYSVARS)?;
+        copy.warp_to_next_slot()?;
+        Ok(copy)
+    }
+
+    /// Writes the cluster, unless it is a running one, and the keys generated for it.
     pub(crate) fn save(&self) -> Result<()> {
         for (path, key) in &self.new_keys {
             keys::write(path, key)?;
         }
-        Ok(self.svm.save(&self.path)?)
+        match self.remote {
+            Some(_) => Ok(()),
+            None => Ok(self.svm.save(&self.path)?),
+        }
     }
 
     /// Prints the messages about side effects.
@@ -106,6 +141,11 @@ impl Cluster {
         }
     }
 
+    /// Whether this is a copy of a running cluster.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.remote.is_some()
+    }
+
     /// Whether there are side effects that are not saved yet.
     pub(crate) fn has_unsaved_notes(&self) -> bool {
         !self.notes.is_empty()
@@ -130,7 +170,8 @@ impl Cluster {
 
     /// Airdrops lamports to an account without any.
     pub(crate) fn fund(&mut self, payer: &Pubkey) -> Result<()> {
-        if self.svm.balance(payer) == 0 {
+        self.fetch(&[*payer])?;
+        if self.remote.is_none() && self.svm.balance(payer) == 0 {
             self.svm.airdrop(payer, AIRDROP_LAMPORTS)?;
             let sol = AIRDROP_LAMPORTS / 1_000_000_000;
             self.notes.push(format!("airdropped {sol} SOL to {payer}"));

@@ -7,6 +7,7 @@ mod amount;
 mod args;
 mod changes;
 mod cli;
+mod client;
 mod cluster;
 mod command;
 mod data;

@@ -1,8 +1,10 @@
 //! The session of a command that sends transactions: a cluster, its names, and the payer.
 
+use std::sync::Arc;
+
 use anyhow::{Context as _, Result};
 use selkie::{
-    FailedTransaction, Instruction, Keypair, Signer as _, Svm,
+    Account, Instruction, Keypair, Pubkey, Receipt, Signer as _, Svm, VersionedTransaction,
     message::{Message, VersionedMessage},
 };
 
@@ -47,6 +49,30 @@ impl Session {
         Ok(self)
     }
 
+    /// The cluster, or the copy of a running one.
+    pub(crate) fn cluster(&mut self) -> &mut Cluster {
+        &mut self.cluster
+    }
+
+    /// Returns an account, as it is now.
+    pub(crate) fn account(&mut self, key: &Pubkey) -> Result<Option<Account>> {
+        self.cluster.fetch(&[*key])?;
+        Ok(self.svm().account(key))
+    }
+
+    /// Sends a transaction, and returns its receipt; to a running cluster only if it succeeds in
+    /// the copy.
+    pub(crate) fn execute(
+        &mut self,
+        transaction: &VersionedTransaction,
+    ) -> Result<(Arc<Receipt>, sent::How)> {
+        match self.svm_mut().send(transaction) {
+            Ok(receipt) => Ok((self.cluster.publish_one(receipt)?, sent::How::Sent)),
+            Err(failed) if self.cluster.is_copy() => Ok((failed.receipt, sent::How::Simulated)),
+            Err(failed) => Ok((failed.receipt, sent::How::Sent)),
+        }
+    }
+
     pub(crate) fn svm(&self) -> &Svm {
         &self.cluster.svm
     }
@@ -88,18 +114,15 @@ impl Session {
         done: sent::Done,
     ) -> Result<Status> {
         let payer = signers.first().map(|key| key.pubkey());
-        let blockhash = self.svm().latest_blockhash();
+        let blockhash = self.cluster.blockhash()?;
         let message = Message::new_with_blockhash(instructions, payer.as_ref(), &blockhash);
         let transaction = sent::sign(VersionedMessage::Legacy(message), signers);
-        match self.svm_mut().send(transaction) {
-            Ok(receipt) => {
-                self.save(ui)?;
-                sent::show_done(ui, &receipt, done)
-            }
-            Err(FailedTransaction { receipt, .. }) => {
-                self.save(ui)?;
-                sent::show(ui, &receipt, &self.names, sent::How::Sent)
-            }
+        self.cluster.fetch_for(&transaction.message)?;
+        let (receipt, how) = self.execute(&transaction)?;
+        self.save(ui)?;
+        match receipt.is_ok() {
+            true => sent::show_done(ui, &receipt, done),
+            false => sent::show(ui, &receipt, &self.names, how),
         }
     }
 }

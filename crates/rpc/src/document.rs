@@ -125,6 +125,22 @@ fn limits(text: &mut String) -> fmt::Result {
             format!("{} s", limits.send_timeout.as_secs()),
             "the connection is closed",
         ),
+        ("QUIC connections", limits.quic_connections_max.to_string(), "the connection is refused"),
+        (
+            "transactions that a QUIC connection is sending",
+            limits.quic_streams_max.to_string(),
+            "the client waits",
+        ),
+        (
+            "time for a QUIC handshake, and for a transaction",
+            format!("{} s", limits.quic_timeout.as_secs()),
+            "it is dropped",
+        ),
+        (
+            "silence of a QUIC connection",
+            format!("{} s", limits.quic_silence_max.as_secs()),
+            "the connection is closed",
+        ),
     ] {
         writeln!(text, "| {what} | {limit} | {beyond} |")?;
     }

@@ -4,7 +4,9 @@
 //!
 //! | item | what it is |
 //! |---|---|
+//! | [`LocalNode`] | a node and a server in one value, for tests |
 //! | [`Server`] | a running server |
+//! | [`Service`] | what answers requests, without sockets |
 //! | [`Options`], [`Limits`] | where it listens, and what clients may ask for |
 //! | [`METHODS`], [`SUBSCRIPTIONS`] | one row per method and subscription, from which `docs/rpc.md` is made |
 //! | [`ERRORS`] | numbers and texts of errors |
@@ -27,6 +29,7 @@ mod document;
 mod encode;
 mod error;
 mod ids;
+mod local;
 mod methods;
 mod options;
 mod params;
@@ -39,10 +42,11 @@ mod token_amount;
 pub use crate::{
     document::documentation,
     error::{ERRORS, ErrorRow, RpcError},
+    local::{LocalNode, StartError},
     methods::{
         API_VERSION, Addresses, METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED,
         UnsupportedRow, Weight,
     },
     options::{Limits, Options},
-    server::{BindError, Server},
+    server::{BindError, Server, Service},
 };

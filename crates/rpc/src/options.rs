@@ -11,6 +11,9 @@ pub struct Options {
     pub rpc_port: u16,
     /// The port for WebSocket; `None` is the next one after `rpc_port`, where clients look for it.
     pub websocket_port: Option<u16>,
+    /// The port for transactions over QUIC; 0 picks a free one, which `getClusterNodes` tells clients.
+    /// `None` does not listen.
+    pub quic_port: Option<u16>,
     /// Whether clients of other machines may call cheatcodes, and pages of any origin.
     pub open_cheatcodes: bool,
     /// Whether the node fetches accounts of another cluster. Methods that read accounts then take
@@ -26,6 +29,7 @@ impl Default for Options {
             bind: IpAddr::from([127, 0, 0, 1]),
             rpc_port: 8899,
             websocket_port: None,
+            quic_port: Some(0),
             open_cheatcodes: false,
             fetches: false,
             limits: Limits::default(),
@@ -60,6 +64,14 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// How long a client may take to read a WebSocket message.
     pub send_timeout: Duration,
+    /// The number of open QUIC connections; further ones are refused.
+    pub quic_connections_max: usize,
+    /// The number of transactions that one QUIC connection may be sending.
+    pub quic_streams_max: u32,
+    /// How long a QUIC client may take to connect, and to send a transaction.
+    pub quic_timeout: Duration,
+    /// How long a QUIC connection may be silent before it is closed.
+    pub quic_silence_max: Duration,
     /// How often an idle WebSocket is asked for a sign of life; it is closed after three times as
     /// long without one.
     pub ping_interval: Duration,
@@ -80,6 +92,10 @@ impl Default for Limits {
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             send_timeout: Duration::from_secs(10),
+            quic_connections_max: 2000,
+            quic_streams_max: 512,
+            quic_timeout: Duration::from_secs(2),
+            quic_silence_max: Duration::from_secs(30),
             ping_interval: Duration::from_secs(30),
         }
     }

@@ -35,13 +35,20 @@ pub(crate) enum ProgramCommand {
     SetAuthority(SetAuthorityArgs),
 }
 
+/// The file of a cluster unless another one is named.
+pub(crate) const STATE_FILE: &str = "selkie.state";
+
 /// The cluster to use.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StateArgs {
     /// The saved state of the cluster
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, env = "SELKIE_STATE")]
-    #[arg(default_value = "selkie.state")]
+    #[arg(default_value = STATE_FILE)]
     pub(crate) state: PathBuf,
+
+    /// Use a running cluster instead: a URL, or a name such as localhost or devnet
+    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
+    pub(crate) url: Option<String>,
 }
 
 /// The payer and the authority.

@@ -17,6 +17,10 @@ pub(crate) struct SurroundingsArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) state: Option<PathBuf>,
 
+    /// Take them from a running cluster: a URL, or a name such as localhost or devnet
+    #[arg(short, long, value_name = "URL", conflicts_with = "state")]
+    pub(crate) url: Option<String>,
+
     /// Enable or disable a feature; docs/features.md lists them
     #[arg(long, value_name = "NAME=on|off", value_parser = parse_feature)]
     pub(crate) feature: Vec<(Feature, bool)>,

@@ -31,14 +31,21 @@ pub(crate) fn run(ui: &mut Ui, args: &AccountArgs) -> Result<Status> {
 }
 
 fn show(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
-    let session = Session::open(&args.session)?.without_payer()?;
+    let mut session = Session::open(&args.session)?.without_payer()?;
     if args.accounts.is_empty() {
+        if session.cluster().is_copy() {
+            return Err(anyhow!("a running cluster has too many accounts to list"))
+                .advise("name accounts: `selkie account show KEY --url URL`");
+        }
         return list(ui, &session, args.owner.as_deref());
     }
     let keys = args.accounts.iter().map(|text| session.names.address(text));
     let keys = keys.collect::<Result<Vec<_>>>()?;
+    session.cluster().fetch(&keys)?;
     let accounts = keys.iter().map(|key| Ok((*key, existing(&session, key)?)));
     let accounts = accounts.collect::<Result<Vec<_>>>()?;
+    let mints: Vec<Pubkey> = accounts.iter().filter_map(|(_, it)| decode::mint_of(it)).collect();
+    session.cluster().fetch(&mints)?;
     if !ui.json {
         accounts.iter().try_for_each(|(key, account)| show_one(ui, &session, key, account))?;
         return Ok(Status::Success);
@@ -143,11 +150,9 @@ fn list(ui: &mut Ui, session: &Session, owner: Option<&str>) -> Result<Status> {
 fn set(ui: &mut Ui, args: &SetArgs) -> Result<Status> {
     let mut session = Session::open_or_new(&args.session)?.without_payer()?;
     let key = session.names.address(&args.account)?;
-    let before = session.svm().account(&key);
+    let before = session.account(&key)?;
     let after = changed(&session, args, before.clone())?;
-    if let Err(error) = session.svm_mut().set_account(key, after.clone()) {
-        bail!("{error}");
-    }
+    session.cluster().set_account(key, after.clone())?;
     session.save(ui)?;
     let change = AccountChange { key: &key, before: before.unwrap_or_default(), after };
     if ui.json {
@@ -202,8 +207,9 @@ fn write_data(data: &mut Vec<u8>, offset: Option<usize>, bytes: &[u8]) -> Result
 }
 
 fn dump(ui: &mut Ui, args: &DumpArgs) -> Result<Status> {
-    let session = Session::open(&args.session)?.without_payer()?;
+    let mut session = Session::open(&args.session)?.without_payer()?;
     let key = session.names.address(&args.account)?;
+    session.cluster().fetch(&[key])?;
     existing(&session, &key)?;
     let text = session.svm().account_json(&key).map_err(|error| anyhow!("{error}"))?;
     let Some(path) = &args.output else {
@@ -228,7 +234,11 @@ fn load(ui: &mut Ui, args: &LoadArgs) -> Result<Status> {
         let text = text.with_context(|| format!("{} is not text", path.display()))?;
         let key = session.svm_mut().load_account_json(&text);
         let key = key.map_err(|error| anyhow!("{}: {error}", path.display()));
-        loaded.push(key.advise("write such a file with `solana account KEY --output json`")?);
+        let key = key.advise("write such a file with `solana account KEY --output json`")?;
+        if let (true, Some(account)) = (session.cluster().is_copy(), session.svm().account(&key)) {
+            session.cluster().set_account(key, account)?;
+        }
+        loaded.push(key);
     }
     session.save(ui)?;
     if ui.json {

@@ -80,7 +80,9 @@ fn clear(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
 
 #[allow(clippy::disallowed_methods, reason = "the time is only shown")]
 fn warm(ui: &mut Ui, store: DiskStore, args: &WarmArgs) -> Result<Status> {
-    let Cluster { svm, .. } = Cluster::open(&args.state)?;
+    let mut cluster = Cluster::open(&args.state)?;
+    cluster.fetch_programs()?;
+    let svm = cluster.svm;
     let cache = ProgramCache::new().with_store(Arc::new(store));
     let svm = svm.with_program_cache(cache);
     let ids: Vec<Pubkey> = svm.accounts().map(|(id, _)| id).collect();

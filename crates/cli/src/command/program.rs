@@ -5,6 +5,7 @@ mod show;
 use std::{
     io::Write as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Result, anyhow, bail};
@@ -54,6 +55,7 @@ pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
     let ProgramKey { id, key, file: key_file } = program_key(&mut cluster, args)?;
     let Signers { payer, authority, mut files } = cluster.choose_signers(&args.signers)?;
     files.extend(key_file);
+    cluster.fetch(&[id, program_data_key(&id), authority.pubkey()])?;
     let outcome = if is_program(&cluster.svm, &id) {
         if show::find(&cluster.svm, &id)?.is_closed() {
             let help = "deploy under another key: --program-id FILE";
@@ -66,18 +68,20 @@ pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
         reject_first_deployment_options(args)?;
         cluster.svm.upgrade_with(&id, &elf, &authority, &payer, &UpgradeOptions::default())
     } else {
-        let key =
-            key.ok_or_else(|| anyhow!("deploying a new program requires the key of its address"));
+        let key = key
+            .as_ref()
+            .ok_or_else(|| anyhow!("deploying a new program requires the key of its address"));
         let key = key.advise("name the key file: --program-id FILE")?;
         let options = DeployOptions {
             file_bytes_max: args.max_len,
             is_final: args.is_final,
             ..DeployOptions::default()
         };
-        cluster.svm.deploy_with(&key, &elf, &authority, &payer, &options)
+        cluster.svm.deploy_with(key, &elf, &authority, &payer, &options)
     };
     let is_done = outcome.is_ok();
-    let status = finish(ui, &mut cluster, outcome, &files)?;
+    let keys: Vec<&Keypair> = [&payer, &authority].into_iter().chain(&key).collect();
+    let status = finish(ui, &mut cluster, outcome, &files, &keys)?;
     if is_done {
         Names::remember_program(&args.state.state, &args.program, &id)?;
     }
@@ -154,9 +158,10 @@ fn upgrade(ui: &mut Ui, args: &UpgradeArgs) -> Result<Status> {
         return Ok(Status::Failure);
     };
     let Signers { payer, authority, files } = cluster.choose_signers(&args.signers)?;
+    cluster.fetch(&[id, program_data_key(&id), authority.pubkey()])?;
     let options = UpgradeOptions::default();
     let outcome = cluster.svm.upgrade_with(&id, &elf, &authority, &payer, &options);
-    finish(ui, &mut cluster, outcome, &files)
+    finish(ui, &mut cluster, outcome, &files, &[&payer, &authority])
 }
 
 /// Shows the result of a deployment, and warns about its key files. Transactions sent before a failure
@@ -164,13 +169,19 @@ fn upgrade(ui: &mut Ui, args: &UpgradeArgs) -> Result<Status> {
 fn finish(
     ui: &mut Ui,
     cluster: &mut Cluster,
-    outcome: Result<Deployment, DeployError>,
+    mut outcome: Result<Deployment, DeployError>,
     key_files: &[PathBuf],
+    keys: &[&Keypair],
 ) -> Result<Status> {
     if let Ok(_) | Err(DeployError::Failed(_)) = &outcome {
         cluster.save()?;
         cluster.show_notes(ui)?;
         key_files.iter().try_for_each(|path| keys::warn_of_git(ui, path))?;
+    }
+    if let Ok(deployment) = &mut outcome
+        && let Some(slot) = cluster.publish(&deployment.transactions, keys)?
+    {
+        deployment.slot = slot;
     }
     match outcome {
         Ok(deployment) if ui.json => {
@@ -248,11 +259,15 @@ fn fail(ui: &mut Ui, failed: &FailedTransaction) -> Result<Status> {
 fn finish_one(
     ui: &mut Ui,
     cluster: &mut Cluster,
-    outcome: Result<std::sync::Arc<Receipt>, FailedTransaction>,
+    outcome: Result<Arc<Receipt>, FailedTransaction>,
     done: &str,
+    keys: &[&Keypair],
 ) -> Result<Status> {
     cluster.save()?;
     cluster.show_notes(ui)?;
+    if let Ok(receipt) = &outcome {
+        cluster.publish(&[Arc::clone(receipt)], keys)?;
+    }
     match outcome {
         Ok(receipt) if ui.json => {
             let fee = receipt.fee.total();
@@ -273,12 +288,13 @@ fn extend(ui: &mut Ui, args: &ExtendArgs) -> Result<Status> {
     let id = names::find(&args.state, &args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
     let Signers { payer, .. } = cluster.choose_signers(&args.signers)?;
+    cluster.fetch(&[id, program_data_key(&id)])?;
     if let Err(error) = cluster.svm.check_extension(&id, args.bytes) {
         return refuse_deployment(ui, &error);
     }
     let outcome = cluster.svm.extend_program(&id, args.bytes, &payer);
     let done = format!("extended {id} by {} bytes", args.bytes);
-    finish_one(ui, &mut cluster, outcome, &done)
+    finish_one(ui, &mut cluster, outcome, &done, &[&payer])
 }
 
 fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
@@ -289,6 +305,7 @@ fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
         Some(text) => names::find(&args.state, text)?,
         None => payer.pubkey(),
     };
+    cluster.fetch(&[id, program_data_key(&id), authority.pubkey(), recipient])?;
     if let Some(why) = why_unchangeable(&cluster.svm, &id, &authority.pubkey())? {
         return refuse_deployment(ui, &why);
     }
@@ -299,7 +316,7 @@ fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
     };
     let outcome = cluster.svm.send_instructions(&[instruction], &signers_of(&payer, &authority));
     let done = format!("closed {id}; its lamports went to {recipient}");
-    finish_one(ui, &mut cluster, outcome, &done)
+    finish_one(ui, &mut cluster, outcome, &done, &[&payer, &authority])
 }
 
 fn set_authority(ui: &mut Ui, args: &SetAuthorityArgs) -> Result<Status> {
@@ -308,6 +325,7 @@ fn set_authority(ui: &mut Ui, args: &SetAuthorityArgs) -> Result<Status> {
     let Signers { payer, authority, .. } = cluster.choose_signers(&args.signers)?;
     let new = args.new_authority.as_deref();
     let new = new.map(|text| names::find(&args.state, text)).transpose()?;
+    cluster.fetch(&[id, program_data_key(&id), authority.pubkey()])?;
     if let Some(why) = why_unchangeable(&cluster.svm, &id, &authority.pubkey())? {
         return refuse_deployment(ui, &why);
     }
@@ -318,7 +336,7 @@ fn set_authority(ui: &mut Ui, args: &SetAuthorityArgs) -> Result<Status> {
         Some(new) => format!("{new} is the authority of {id}"),
         None => format!("{id} is now immutable"),
     };
-    finish_one(ui, &mut cluster, outcome, &done)
+    finish_one(ui, &mut cluster, outcome, &done, &[&payer, &authority])
 }
 
 /// Returns why the loader would not let `authority` change a program or buffer. Checking first saves
@@ -344,7 +362,8 @@ fn signers_of<'k>(payer: &'k Keypair, authority: &'k Keypair) -> Vec<&'k dyn sel
 
 fn dump(ui: &mut Ui, args: &DumpArgs) -> Result<Status> {
     let id = names::find(&args.state, &args.program)?;
-    let cluster = Cluster::open(&args.state)?;
+    let mut cluster = Cluster::open(&args.state)?;
+    cluster.fetch(&[id])?;
     let entry = show::find(&cluster.svm, &id)?;
     if entry.is_closed() {
         return Err(anyhow!("the program at {id} is closed and has no file"))

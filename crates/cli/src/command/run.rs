@@ -9,7 +9,6 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie::Svm;
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_svm::{
@@ -33,8 +32,11 @@ mod surroundings;
 mod trap;
 
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
-    let svm = args.surroundings.state.as_deref().map(saved).transpose()?;
-    let scenario = surroundings::scenario(args, svm.as_ref())?;
+    let mut scenario = surroundings::scenario(args)?;
+    let svm = surroundings::cluster(args, &scenario)?;
+    if let Some(svm) = &svm {
+        surroundings::add_saved(&mut scenario, svm);
+    }
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
@@ -75,12 +77,6 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         report.show(ui)?;
     }
     Ok(Status::of(receipt.result.is_ok()))
-}
-
-fn saved(path: &Path) -> Result<Svm> {
-    let saved =
-        Svm::load(path).with_context(|| format!("cannot load the cluster in {}", path.display()));
-    saved.advise("create a cluster with `selkie deploy PROGRAM` or `selkie airdrop`")
 }
 
 fn load(file: &ProgramFile, loader: Loader, features: FeatureSet) -> Result<Program, LoadError> {

@@ -5,11 +5,11 @@ mod transaction;
 
 use std::{io::Write as _, path::Path};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
-    AddressLookupTableAccount, Keypair, Message, Pubkey, ReadableAccount as _, VersionedMessage,
-    VersionedTransaction, ids, v0,
+    AddressLookupTableAccount, Keypair, Message, Pubkey, VersionedMessage, VersionedTransaction,
+    ids, v0,
 };
 use serde_json::json;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
         }
         Input::Instructions(mut instructions) => {
             keys.append(&mut instructions.keys);
-            let message = compile(&session, args, &payer, instructions)?;
+            let message = compile(&mut session, args, &payer, instructions)?;
             sent::sign(message, &keys.iter().collect::<Vec<_>>())
         }
     };
@@ -57,19 +57,22 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
         return print(ui, &transaction);
     }
     check_signatures(&session, args, &transaction)?;
+    session.cluster().fetch_for(&transaction.message)?;
+    // A running cluster checks the blockhash itself: the copy has another history.
+    let checks_blockhashes = !args.any_blockhash && !session.cluster().is_copy();
     let svm = session.svm_mut();
     *svm = svm
         .clone()
         .with_signature_checks(!args.skip_signatures)
-        .with_blockhash_checks(!args.any_blockhash);
+        .with_blockhash_checks(checks_blockhashes);
     if args.simulate {
         let outcome = svm.simulate(&transaction);
         let receipt = outcome.unwrap_or_else(|failed| failed.receipt);
         return sent::show(ui, &receipt, &session.names, How::Simulated);
     }
-    let receipt = svm.send(&transaction).unwrap_or_else(|failed| failed.receipt);
+    let (receipt, how) = session.execute(&transaction)?;
     session.save(ui)?;
-    sent::show(ui, &receipt, &session.names, How::Sent)
+    sent::show(ui, &receipt, &session.names, how)
 }
 
 /// Reads the instructions or the transaction to send.
@@ -98,13 +101,13 @@ fn input(session: &Session, args: &SendArgs) -> Result<Input> {
 
 /// Compiles instructions to a legacy message, or to one of version 0 if there are lookup tables.
 fn compile(
-    session: &Session,
+    session: &mut Session,
     args: &SendArgs,
     payer: &Payer,
     instructions: Instructions,
 ) -> Result<VersionedMessage> {
     let all = [budget(args), instructions.list].concat();
-    let blockhash = session.svm().latest_blockhash();
+    let blockhash = session.cluster().blockhash()?;
     if args.lookup_table.is_empty() {
         let message = Message::new_with_blockhash(&all, Some(&payer.address), &blockhash);
         return Ok(VersionedMessage::Legacy(message));
@@ -129,12 +132,12 @@ fn budget(args: &SendArgs) -> Vec<selkie::Instruction> {
     .collect()
 }
 
-fn lookup_table(session: &Session, text: &str) -> Result<AddressLookupTableAccount> {
+fn lookup_table(session: &mut Session, text: &str) -> Result<AddressLookupTableAccount> {
     let key = session.names.address(text)?;
-    let account = session.svm().shared_account(&key);
-    let account = account.filter(|it| *it.owner() == ids::address_lookup_table::ID);
+    let account = session.account(&key)?;
+    let account = account.filter(|it| it.owner == ids::address_lookup_table::ID);
     let account = account.ok_or_else(|| anyhow!("no address lookup table at {key}"))?;
-    Ok(AddressLookupTableAccount { key, addresses: lookup_addresses(account.data()) })
+    Ok(AddressLookupTableAccount { key, addresses: lookup_addresses(&account.data) })
 }
 
 /// Returns the addresses in the data of a lookup table.
@@ -181,9 +184,7 @@ pub(crate) fn airdrop(ui: &mut Ui, args: &AirdropArgs) -> Result<Status> {
         }
         None => session.payer()?.address,
     };
-    if let Err(error) = session.svm_mut().airdrop(&recipient, lamports) {
-        bail!("{error}");
-    }
+    session.cluster().airdrop(&recipient, lamports)?;
     session.save(ui)?;
     let balance = session.svm().balance(&recipient);
     if ui.json {

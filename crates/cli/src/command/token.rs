@@ -44,11 +44,10 @@ struct Mint {
 }
 
 impl Mint {
-    fn find(session: &Session, text: &str) -> Result<Self> {
+    fn find(session: &mut Session, text: &str) -> Result<Self> {
         let address = session.names.address(text)?;
         let shown = session.names.show(&address);
-        let account =
-            session.svm().account(&address).filter(|it| programs::is_token_program(&it.owner));
+        let account = session.account(&address)?.filter(|it| programs::is_token_program(&it.owner));
         let data = account.as_ref().map(|it| &it.data[..]).unwrap_or_default();
         let is_mint = data.len() == token::MINT_BYTES || data.get(token::ACCOUNT_BYTES) == Some(&1);
         match (account.as_ref(), data.get(DECIMALS_OFFSET)) {
@@ -69,23 +68,24 @@ impl Mint {
     /// instruction that creates it if it is missing.
     fn account_of(
         &self,
-        session: &Session,
+        session: &mut Session,
         payer: &Pubkey,
         owner: &Pubkey,
-    ) -> (Pubkey, Option<Instruction>) {
-        if self.is_account(session, owner) {
-            return (*owner, None);
+    ) -> Result<(Pubkey, Option<Instruction>)> {
+        if self.is_account(session, owner)? {
+            return Ok((*owner, None));
         }
         let account = token::associated_address(&self.program, owner, &self.address);
-        let is_missing = !self.is_account(session, &account);
+        let is_missing = !self.is_account(session, &account)?;
         let create = || token::create_associated(&self.program, payer, owner, &self.address);
-        (account, is_missing.then(create))
+        Ok((account, is_missing.then(create)))
     }
 
     /// Whether there is a token account at an address.
-    fn is_account(&self, session: &Session, address: &Pubkey) -> bool {
-        let account = session.svm().account(address);
-        account.is_some_and(|it| it.owner == self.program && it.data.len() >= token::ACCOUNT_BYTES)
+    fn is_account(&self, session: &mut Session, address: &Pubkey) -> Result<bool> {
+        let account = session.account(address)?;
+        Ok(account
+            .is_some_and(|it| it.owner == self.program && it.data.len() >= token::ACCOUNT_BYTES))
     }
 }
 
@@ -137,7 +137,7 @@ fn create_mint(ui: &mut Ui, args: &CreateMintArgs) -> Result<Status> {
 
 fn create_account(ui: &mut Ui, args: &CreateAccountArgs) -> Result<Status> {
     let (mut session, payer) = open(&args.session)?;
-    let mint = Mint::find(&session, &args.mint)?;
+    let mint = Mint::find(&mut session, &args.mint)?;
     let owner = session.names.address(args.owner.as_deref().unwrap_or("payer"))?;
     let account = token::associated_address(&mint.program, &owner, &mint.address);
     let create = token::create_associated(&mint.program, &payer.pubkey(), &owner, &mint.address);
@@ -150,11 +150,11 @@ fn create_account(ui: &mut Ui, args: &CreateAccountArgs) -> Result<Status> {
 
 fn mint(ui: &mut Ui, args: &MintArgs) -> Result<Status> {
     let (mut session, payer) = open(&args.session)?;
-    let mint = Mint::find(&session, &args.mint)?;
+    let mint = Mint::find(&mut session, &args.mint)?;
     let amount = mint.amount(&args.amount)?;
     let authority = signer(&session, args.authority.as_deref(), &payer)?;
     let owner = session.names.address(args.recipient.as_deref().unwrap_or("payer"))?;
-    let (account, create) = mint.account_of(&session, &payer.pubkey(), &owner);
+    let (account, create) = mint.account_of(&mut session, &payer.pubkey(), &owner)?;
     let made = token::mint_to(&mint.program, &mint.address, &account, &authority.pubkey(), amount);
     let done = received(&session, &mint, amount, &owner, &account);
     let instructions: Vec<Instruction> = create.into_iter().chain([made]).collect();
@@ -163,12 +163,12 @@ fn mint(ui: &mut Ui, args: &MintArgs) -> Result<Status> {
 
 fn transfer(ui: &mut Ui, args: &TransferArgs) -> Result<Status> {
     let (mut session, payer) = open(&args.session)?;
-    let mint = Mint::find(&session, &args.mint)?;
+    let mint = Mint::find(&mut session, &args.mint)?;
     let amount = mint.amount(&args.amount)?;
     let from = signer(&session, args.from.as_deref(), &payer)?;
     let owner = session.names.address(&args.recipient).context("recipient")?;
-    let (source, _) = mint.account_of(&session, &payer.pubkey(), &from.pubkey());
-    let (account, create) = mint.account_of(&session, &payer.pubkey(), &owner);
+    let (source, _) = mint.account_of(&mut session, &payer.pubkey(), &from.pubkey())?;
+    let (account, create) = mint.account_of(&mut session, &payer.pubkey(), &owner)?;
     let transfer = token::transfer_checked(
         &mint.program,
         &source,
@@ -200,16 +200,17 @@ fn received(session: &Session, mint: &Mint, amount: u64, owner: &Pubkey, account
 }
 
 fn balance(ui: &mut Ui, args: &BalanceArgs) -> Result<Status> {
-    let session = Session::open(&args.session)?.without_payer()?;
+    let mut session = Session::open(&args.session)?.without_payer()?;
     let owner = session.names.address(&args.owner)?;
-    let only = args.mint.as_deref().map(|text| Mint::find(&session, text)).transpose()?;
+    let only = args.mint.as_deref().map(|text| Mint::find(&mut session, text)).transpose()?;
     let mut rows = Vec::new();
+    session.cluster().fetch_tokens(&owner)?;
     for (address, data) in token_accounts(&session, &owner) {
         let Some(mint) = data.first_chunk().copied().map(Pubkey::new_from_array) else { continue };
         if only.as_ref().is_some_and(|only| only.address != mint) {
             continue;
         }
-        let of_mint = session.svm().account(&mint);
+        let of_mint = session.account(&mint)?;
         let decimals = of_mint.and_then(|it| it.data.get(DECIMALS_OFFSET).copied()).unwrap_or(0);
         rows.push((address, mint, token::amount(&data).unwrap_or(0), decimals));
     }
@@ -227,7 +228,7 @@ fn balance(ui: &mut Ui, args: &BalanceArgs) -> Result<Status> {
     }
     if rows.is_empty() {
         writeln!(ui.out, "{} has no token accounts", session.names.show(&owner))?;
-        if Mint::find(&session, &args.owner).is_ok() {
+        if Mint::find(&mut session, &args.owner).is_ok() {
             ui.help(&format!("that is a mint: `selkie token balance --mint {}`", args.owner));
         }
     }

@@ -36,6 +36,8 @@ pub struct Addresses {
     pub rpc: SocketAddr,
     /// WebSocket.
     pub websocket: SocketAddr,
+    /// Transactions over QUIC.
+    pub quic: Option<SocketAddr>,
 }
 
 /// What answers a method.

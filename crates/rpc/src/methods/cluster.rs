@@ -1,5 +1,6 @@
 //! Methods about the node and the cluster that it stands for.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::OnceLock;
 
 use selkie_node::View;
@@ -106,20 +107,30 @@ pub(super) fn get_epoch_schedule(call: &Call<'_>, _: &mut Params) -> Result<Valu
     }))
 }
 
+/// Returns an address as clients on this machine reach it.
+fn reachable(mut address: SocketAddr) -> String {
+    match address.ip() {
+        ip if !ip.is_unspecified() => {}
+        IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(_) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+    }
+    address.to_string()
+}
+
 pub(super) fn get_cluster_nodes(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
     Ok(json!([{
         "clientId": "Selkie",
         "featureSet": feature_set(),
         "gossip": null,
         "pubkey": identity(call),
-        "pubsub": call.addresses.websocket.to_string(),
-        "rpc": call.addresses.rpc.to_string(),
+        "pubsub": reachable(call.addresses.websocket),
+        "rpc": reachable(call.addresses.rpc),
         "serveRepair": null,
         "shredVersion": 0,
         "tpu": null,
         "tpuForwards": null,
         "tpuForwardsQuic": null,
-        "tpuQuic": null,
+        "tpuQuic": call.addresses.quic.map(reachable),
         "tpuVote": null,
         "tvu": null,
         "version": API_VERSION,

@@ -18,3 +18,4 @@ pub(crate) use table::{Access, find};
 pub use table::{
     METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED, UnsupportedRow, Weight,
 };
+pub(crate) use wire::{TRANSACTION_BYTES_MAX, raw_transaction};

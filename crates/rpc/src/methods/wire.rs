@@ -17,6 +17,9 @@ const SIZES: Sizes = Sizes { raw: 1232, base58: 1683, base64: 1644 };
 /// Version 1 is longer (SIMD-0385), and comes as base64 alone.
 const V1_SIZES: Sizes = Sizes { raw: 4096, base58: 1683, base64: 5464 };
 
+/// The most bytes of a transaction of any version.
+pub(crate) const TRANSACTION_BYTES_MAX: usize = V1_SIZES.raw;
+
 const TRANSACTION: &str = "solana_transaction::versioned::VersionedTransaction";
 const MESSAGE: &str = "solana_message::versions::VersionedMessage";
 
@@ -45,6 +48,15 @@ pub(super) fn transaction(
         RpcError::invalid_params(format!("invalid transaction: {error}"))
     })?;
     Ok(transaction)
+}
+
+/// Decodes a transaction in its wire format; `None` if it is too long for its version or not well
+/// formed.
+pub(crate) fn raw_transaction(bytes: &[u8]) -> Option<VersionedTransaction> {
+    let sizes = if is_v1(bytes) { &V1_SIZES } else { &SIZES };
+    let bytes = Some(bytes).filter(|bytes| bytes.len() <= sizes.raw)?;
+    let transaction: VersionedTransaction = wincode::deserialize(bytes).ok()?;
+    transaction.sanitize().is_ok().then_some(transaction)
 }
 
 /// Decodes a message in base64.

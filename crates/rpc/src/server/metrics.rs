@@ -19,6 +19,9 @@ pub(crate) struct Metrics {
     dropped: AtomicU64,
     refused: AtomicU64,
     lagged: AtomicU64,
+    /// Transactions over QUIC.
+    taken: AtomicU64,
+    not_taken: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +55,16 @@ impl Metrics {
     /// Counts a connection that was closed since there are too many.
     pub(crate) fn refuse_connection(&self) {
         self.refused.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a transaction that came over QUIC.
+    pub(crate) fn take_transaction(&self) {
+        self.taken.fetch_add(1, Relaxed);
+    }
+
+    /// Counts what came over QUIC, but was no transaction or came too slowly.
+    pub(crate) fn refuse_transaction(&self) {
+        self.not_taken.fetch_add(1, Relaxed);
     }
 
     /// Counts events that the server was too slow for.
@@ -91,6 +104,8 @@ impl Metrics {
             ("selkie_ws_dropped_total", "counter", &self.dropped),
             ("selkie_connections_refused_total", "counter", &self.refused),
             ("selkie_events_lagged_total", "counter", &self.lagged),
+            ("selkie_quic_transactions_total", "counter", &self.taken),
+            ("selkie_quic_refused_total", "counter", &self.not_taken),
         ] {
             writeln!(text, "# TYPE {name} {kind}\n{name} {}", value.load(Relaxed))?;
         }

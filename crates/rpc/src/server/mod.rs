@@ -8,6 +8,8 @@ mod metrics;
 mod notify;
 mod port;
 mod queue;
+mod quic;
+mod service;
 mod shared;
 mod socket;
 mod subscribe;
@@ -16,32 +18,20 @@ mod topic;
 use core::{fmt, net::SocketAddr, time::Duration};
 use std::{io, sync::Arc};
 
-use axum::{Router, body::Body};
-use hyper::{Request, body::Incoming, service::service_fn};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
-};
+use axum::Router;
+use hyper_util::server::graceful::GracefulShutdown;
 use selkie_node::Node;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
-    task::JoinSet,
+    sync::Semaphore,
 };
-use tower_service::Service as _;
 
+pub use self::service::Service;
 use crate::{
     methods::Addresses,
     options::Options,
-    server::{
-        hub::Hub,
-        metrics::Metrics,
-        shared::{Peer, Shared},
-    },
+    server::shared::{GRACE, Shared},
 };
-
-/// How long connections may take to end when the server stops.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// A port that cannot be listened on.
 #[derive(Debug)]
@@ -69,9 +59,7 @@ impl core::error::Error for BindError {}
 /// A running server. Dropping it stops it without waiting for connections to end.
 #[derive(Debug)]
 pub struct Server {
-    addresses: Addresses,
-    stop: watch::Sender<bool>,
-    tasks: JoinSet<()>,
+    service: Service,
 }
 
 impl Server {
@@ -83,47 +71,55 @@ impl Server {
         let rpc = listen(SocketAddr::new(options.bind, options.rpc_port)).await?;
         let rpc_address = local(&rpc, &options);
         let websocket = websocket_listener(&options, rpc_address.port()).await?;
-        let addresses = Addresses { rpc: rpc_address, websocket: local(&websocket, &options) };
-        let (stop, stopping) = watch::channel(false);
-        let connections = Arc::new(Semaphore::new(options.limits.connections_max));
-        let shared = Arc::new(Shared {
-            hub: Hub::new(options.limits.subscriptions_max),
-            metrics: Metrics::default(),
-            node,
-            options,
-            addresses,
-            stopping,
-        });
-        let mut tasks = JoinSet::new();
+        let quic = quic_endpoint(&options)?;
+        let addresses = Addresses {
+            rpc: rpc_address,
+            websocket: local(&websocket, &options),
+            quic: quic.as_ref().and_then(|endpoint| endpoint.local_addr().ok()),
+        };
+        let mut service = Service::start(node, options, addresses);
+        let shared = Arc::clone(&service.shared);
+        let connections = Arc::new(Semaphore::new(shared.options.limits.connections_max));
         for listener in [rpc, websocket] {
-            tasks.spawn(accept(listener, Arc::clone(&shared), Arc::clone(&connections)));
+            let connections = Arc::clone(&connections);
+            service.tasks.spawn(accept(listener, Arc::clone(&shared), connections));
         }
-        tasks.spawn(feed::run(Arc::clone(&shared)));
-        tasks.spawn(feed::tick(shared));
-        Ok(Self { addresses, stop, tasks })
+        if let Some(endpoint) = quic {
+            service.tasks.spawn(quic::serve(endpoint, shared));
+        }
+        Ok(Self { service })
     }
 
     /// Returns where it listens.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
-        self.addresses
+        self.service.addresses()
     }
 
     /// Stops listening, answers what has been asked, closes WebSockets, and returns within a
     /// second. The node keeps running.
-    pub async fn stop(mut self) {
-        // Tasks end when they see this. Sending fails if all have ended.
-        let _ = self.stop.send(true);
-        while self.tasks.join_next().await.is_some() {}
+    pub async fn stop(self) {
+        self.service.stop().await;
     }
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, BindError> {
-    TcpListener::bind(address).await.map_err(|error| {
-        let holder =
-            (error.kind() == io::ErrorKind::AddrInUse).then(|| port::holder(address.port()));
-        BindError { address, error, holder: holder.flatten() }
-    })
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| bind_error(address, error, port::TCP))
+}
+
+/// Listens for transactions over QUIC if that is wanted.
+fn quic_endpoint(options: &Options) -> Result<Option<quinn::Endpoint>, BindError> {
+    let Some(port) = options.quic_port else { return Ok(None) };
+    let address = SocketAddr::new(options.bind, port);
+    let endpoint = quic::listen(address, &options.limits);
+    endpoint.map(Some).map_err(|error| bind_error(address, error, port::UDP))
+}
+
+fn bind_error(address: SocketAddr, error: io::Error, protocol: &port::Protocol) -> BindError {
+    let is_held = error.kind() == io::ErrorKind::AddrInUse;
+    let holder = is_held.then(|| port::holder(protocol, address.port())).flatten();
+    BindError { address, error, holder }
 }
 
 fn local(listener: &TcpListener, options: &Options) -> SocketAddr {
@@ -164,7 +160,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, connections: Arc<Sem
             shared.metrics.refuse_connection();
             continue;
         };
-        let connection = serve(stream, address, router.clone(), &shared, &graceful);
+        let connection = serve(stream, address, router.clone(), &shared.options, &graceful);
         tokio::spawn(async move {
             connection.await;
             drop(permit);
@@ -174,31 +170,15 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, connections: Arc<Sem
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
-/// Serves the requests of a connection.
 fn serve(
     stream: TcpStream,
     address: SocketAddr,
     router: Router,
-    shared: &Shared,
+    options: &Options,
     graceful: &GracefulShutdown,
 ) -> impl Future<Output = ()> + Send + 'static {
     // Answers are small and awaited.
     let _ = stream.set_nodelay(true);
     let is_local = address.ip().to_canonical().is_loopback();
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        let origin = request.headers().get(hyper::header::ORIGIN);
-        let origin = origin.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned());
-        request.extensions_mut().insert(Peer { is_local, origin });
-        router.clone().call(request.map(Body::new))
-    });
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(shared.options.limits.head_timeout);
-    let connection =
-        builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-    let connection = graceful.watch(connection);
-    // A connection that fails is the client's affair.
-    async move { drop(connection.await) }
+    service::connection(stream, is_local, router, options, graceful)
 }

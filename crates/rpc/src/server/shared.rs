@@ -1,5 +1,7 @@
 //! What connections share, and who is at their other end.
 
+use core::time::Duration;
+
 use selkie_node::Node;
 use tokio::sync::watch;
 
@@ -8,6 +10,9 @@ use crate::{
     options::Options,
     server::{hub::Hub, metrics::Metrics},
 };
+
+/// How long connections may take to end when the server stops.
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
 
 /// What all connections share.
 #[derive(Debug)]
@@ -30,6 +35,9 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// A program on this machine.
+    pub(crate) const LOCAL: Self = Self { is_local: true, origin: None };
+
     /// Returns whether the client may call cheatcodes: it is on this machine, and is no page of
     /// another one.
     pub(crate) fn may_cheat(&self, options: &Options) -> bool {

@@ -32,6 +32,14 @@ pub(super) fn fields(session: &Session, key: &Pubkey, account: &Account) -> Opti
     }
 }
 
+/// Returns the mint of a token account, whose decimals are needed to show amounts.
+pub(super) fn mint_of(account: &Account) -> Option<Pubkey> {
+    let is_token = programs::is_token_program(&account.owner);
+    let is_account = is_token && account.data.len() >= token::ACCOUNT_BYTES;
+    let mint = account.data.first_chunk().filter(|_| is_account)?;
+    Some(Pubkey::new_from_array(*mint))
+}
+
 /// Account data, and the session whose names are shown for addresses.
 #[derive(Clone, Copy)]
 struct Reader<'a> {

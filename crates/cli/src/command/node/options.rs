@@ -26,6 +26,7 @@ pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
     selkie_rpc::Options {
         bind: args.bind_address.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         rpc_port: args.rpc_port.unwrap_or(default.rpc_port),
+        quic_port: args.tpu_port.or(default.quic_port),
         open_cheatcodes: args.open_cheatcodes,
         fetches: args.fork.is_some(),
         ..default
@@ -65,9 +66,13 @@ pub(super) fn node(args: &NodeArgs) -> Result<Options> {
         },
         mint: args.mint.as_deref().map(address).transpose()?,
         log_bytes_max: args.log_bytes,
-        fetch: args.fork.as_deref().map(|url| Arc::new(Remote::new(url)) as Arc<dyn Fetch>),
+        fetch: args.fork.as_deref().map(fetch).transpose()?,
         ..default
     })
+}
+
+fn fetch(url: &str) -> Result<Arc<dyn Fetch>> {
+    Ok(Arc::new(Remote::new(url)?))
 }
 
 fn history(text: Option<&str>) -> Result<HistoryLimit> {
@@ -139,7 +144,7 @@ fn cloned(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
     let url = args.url.as_deref().or(args.fork.as_deref());
     let url = url.context("--clone needs a cluster").advise("name it with --url")?;
     let keys: Vec<Pubkey> = args.clone.iter().map(|text| address(text)).collect::<Result<_>>()?;
-    Remote::new(url).clone_accounts(&keys)
+    Remote::new(url)?.clone_accounts(&keys)
 }
 
 fn json_files(folder: &Path) -> Result<Vec<PathBuf>> {

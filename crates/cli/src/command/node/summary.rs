@@ -18,6 +18,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
     let addresses = server.addresses();
     let (rpc, websocket) =
         (format!("http://{}", addresses.rpc), format!("ws://{}", addresses.websocket));
+    let quic = addresses.quic.map(|address| address.to_string());
     let info = node.info();
     let faucet = info.faucet.map(|key| key.to_string());
     let slot = node.slot(solana_commitment_config::CommitmentLevel::Processed);
@@ -26,6 +27,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
             "ready": true,
             "rpcUrl": rpc,
             "websocketUrl": websocket,
+            "tpuQuic": quic,
             "genesisHash": info.genesis_hash.to_string(),
             "identity": info.identity.to_string(),
             "faucet": faucet,
@@ -50,6 +52,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
     for (name, value) in [
         ("RPC", rpc),
         ("WebSocket", websocket),
+        ("TPU (QUIC)", quic.unwrap_or_else(|| "none".to_owned())),
         ("genesis hash", info.genesis_hash.to_string()),
         ("identity", info.identity.to_string()),
         ("faucet", faucet.unwrap_or_else(|| "none".to_owned())),

@@ -133,10 +133,14 @@ fn of(svm: &Svm, id: Pubkey, account: &AccountSharedData) -> Option<Entry> {
 }
 
 pub(super) fn run(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
-    let cluster = Cluster::open(&args.state)?;
-    let svm = &cluster.svm;
-    let Some(id) = &args.program else { return list(ui, svm) };
+    let mut cluster = Cluster::open(&args.state)?;
+    let Some(id) = &args.program else {
+        cluster.fetch_programs()?;
+        return list(ui, &cluster.svm);
+    };
     let id = names::find(&args.state, id)?;
+    cluster.fetch(&[id])?;
+    let svm = &cluster.svm;
     let entry = find(svm, &id)?;
     if ui.json {
         ui.object(&entry.json())?;

@@ -11,7 +11,8 @@ use selkie_svm::{
 };
 
 use crate::{
-    args::{RunArgs, send::split_flags},
+    args::{RunArgs, program::STATE_FILE, run::SurroundingsArgs, send::split_flags},
+    cluster::Cluster,
     data,
     names::Names,
     program::{ProgramFile, Refused, read},
@@ -28,8 +29,23 @@ impl AccountStore for Accounts<'_> {
     }
 }
 
-/// Returns the instruction of the command line, with its accounts from files and the saved cluster.
-pub(super) fn scenario(args: &RunArgs, svm: Option<&Svm>) -> Result<Scenario> {
+/// Returns the saved cluster, or a copy of what the instruction needs of a running one.
+pub(super) fn cluster(args: &RunArgs, scenario: &Scenario) -> Result<Option<Svm>> {
+    let SurroundingsArgs { state, url, .. } = &args.surroundings;
+    if let Some(url) = url {
+        let mut copy = Cluster::copy(url, Path::new(""))?;
+        let keys: Vec<Pubkey> = scenario.instruction.accounts.iter().map(|it| it.pubkey).collect();
+        copy.fetch(&keys)?;
+        return Ok(Some(copy.svm));
+    }
+    let Some(path) = state else { return Ok(None) };
+    let saved =
+        Svm::load(path).with_context(|| format!("cannot load the cluster in {}", path.display()));
+    saved.map(Some).advise("create a cluster with `selkie deploy PROGRAM` or `selkie airdrop`")
+}
+
+/// Returns the instruction of the command line, with its accounts from files.
+pub(super) fn scenario(args: &RunArgs) -> Result<Scenario> {
     let names = names(args)?;
     let mut scenario = match &args.input {
         Some(path) => Scenario::read(path)?,
@@ -44,16 +60,14 @@ pub(super) fn scenario(args: &RunArgs, svm: Option<&Svm>) -> Result<Scenario> {
     if let Some(key) = &args.program_id {
         scenario.instruction.program_id = names.address(key)?;
     }
-    if let Some(svm) = svm {
-        add_saved(&mut scenario, svm);
-    }
     Ok(scenario)
 }
 
 fn names(args: &RunArgs) -> Result<Names> {
-    match &args.surroundings.state {
-        Some(state) => Names::load(state),
-        None => Ok(Names::well_known()),
+    match &args.surroundings {
+        SurroundingsArgs { state: Some(state), .. } => Names::load(state),
+        SurroundingsArgs { url: Some(_), .. } => Names::load(Path::new(STATE_FILE)),
+        _ => Ok(Names::well_known()),
     }
 }
 
@@ -76,7 +90,7 @@ fn add_account(scenario: &mut Scenario, names: &Names, text: &str) -> Result<()>
 }
 
 /// Adds the instruction's accounts of a cluster, except those already in the scenario.
-fn add_saved(scenario: &mut Scenario, svm: &Svm) {
+pub(super) fn add_saved(scenario: &mut Scenario, svm: &Svm) {
     let mut known: BTreeSet<Pubkey> = scenario.accounts.iter().map(|(key, _)| *key).collect();
     for meta in &scenario.instruction.accounts {
         if known.insert(meta.pubkey)

@@ -1,0 +1,19 @@
+//! A build without the feature `node` has no HTTP.
+
+use anyhow::{Result, anyhow};
+
+use crate::ui::Advise as _;
+
+#[derive(Debug)]
+pub(super) struct Http;
+
+impl Http {
+    pub(super) fn new() -> Result<Self> {
+        Err(anyhow!("this build of selkie has no network"))
+            .advise("build it with the feature `node`")
+    }
+
+    pub(super) fn post(&self, _: &str, _: String) -> Result<Vec<u8>> {
+        Self::new().map(|_| Vec::new())
+    }
+}

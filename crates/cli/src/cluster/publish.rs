@@ -1,0 +1,207 @@
+//! Between the copy of a running cluster and the cluster.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::{Context as _, Result, anyhow};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie::{
+    Account, AccountMeta, Hash, Instruction, Keypair, Message, Pubkey, ReadableAccount as _,
+    Receipt, Signer as _, VersionedMessage, VersionedTransaction, ids, loader, programs,
+};
+use serde_json::{Value, json};
+
+use crate::{cluster::Cluster, sent, ui::Advise as _};
+
+/// The first bytes of an instruction of loader v3 that writes into a buffer.
+const WRITE: [u8; 4] = [1, 0, 0, 0];
+
+impl Cluster {
+    /// Brings accounts of a running cluster up to date in the copy, and the data of programs among
+    /// them. Does nothing for a cluster in a file.
+    pub(crate) fn fetch(&mut self, keys: &[Pubkey]) -> Result<()> {
+        let Some(client) = &self.remote else { return Ok(()) };
+        for (key, account) in client.with_program_data(keys)? {
+            let owner = account.as_ref().map(|it| *it.owner());
+            if owner == Some(ids::native_loader::ID) || (owner.is_none() && !self.has(&key)) {
+                continue;
+            }
+            self.svm.set_account(key, account.unwrap_or_default()).with_context(|| {
+                format!("the account {key} of {} is not understood", client.url())
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn warp_to_next_slot(&mut self) -> Result<()> {
+        let Some(client) = &self.remote else { return Ok(()) };
+        let slot = client.slot()?.max(self.svm.slot());
+        Ok(self.svm.warp_to_slot(slot.saturating_add(1))?)
+    }
+
+    fn has(&self, key: &Pubkey) -> bool {
+        self.svm.shared_account(key).is_some()
+    }
+
+    /// Fetches the accounts of a message, those from its lookup tables included.
+    pub(crate) fn fetch_for(&mut self, message: &VersionedMessage) -> Result<()> {
+        let lookups = message.address_table_lookups().unwrap_or_default();
+        let tables: Vec<Pubkey> = lookups.iter().map(|it| it.account_key).collect();
+        self.fetch(&[message.static_account_keys(), &tables].concat())?;
+        let mut loaded = Vec::new();
+        for lookup in lookups {
+            let table = self.svm.shared_account(&lookup.account_key).unwrap_or_default();
+            let addresses = crate::command::send::lookup_addresses(table.data());
+            let indexes = lookup.writable_indexes.iter().chain(&lookup.readonly_indexes);
+            loaded.extend(indexes.filter_map(|it| addresses.get(usize::from(*it)).copied()));
+        }
+        self.fetch(&loaded)
+    }
+
+    /// Fetches the programs of a running cluster.
+    pub(crate) fn fetch_programs(&mut self) -> Result<()> {
+        let Some(client) = &self.remote else { return Ok(()) };
+        let programs = client.programs()?;
+        self.fetch(&programs)
+    }
+
+    /// Fetches the token accounts of an owner, and the account at that address.
+    pub(crate) fn fetch_tokens(&mut self, owner: &Pubkey) -> Result<()> {
+        let Some(client) = &self.remote else { return Ok(()) };
+        let mut keys = client.tokens(owner, &programs::TOKEN.id)?;
+        keys.extend(client.tokens(owner, &programs::TOKEN_2022.id)?);
+        keys.push(*owner);
+        self.fetch(&keys)
+    }
+
+    /// Returns the blockhash for new transactions.
+    pub(crate) fn blockhash(&self) -> Result<Hash> {
+        match &self.remote {
+            Some(client) => client.latest_blockhash(),
+            None => Ok(self.svm.latest_blockhash()),
+        }
+    }
+
+    /// Gives lamports to an account.
+    pub(crate) fn airdrop(&mut self, to: &Pubkey, lamports: u64) -> Result<()> {
+        match &self.remote {
+            Some(client) => {
+                client.airdrop(to, lamports)?;
+                self.fetch(&[*to])
+            }
+            None => Ok(self.svm.airdrop(to, lamports)?),
+        }
+    }
+
+    /// Sets an account without a transaction.
+    pub(crate) fn set_account(&mut self, key: Pubkey, account: Account) -> Result<()> {
+        if let Some(client) = &self.remote {
+            let params = json!([key.to_string(), {
+                "lamports": account.lamports,
+                "owner": account.owner.to_string(),
+                "executable": account.executable,
+                "data": [BASE64_STANDARD.encode(&account.data), "base64"],
+            }]);
+            client.call::<Value>("selkie_setAccount", &params).advise(
+                "only a node of Selkie on this machine sets accounts without transactions",
+            )?;
+        }
+        self.svm.set_account(key, account).map_err(|error| anyhow!("{error}"))
+    }
+
+    /// Sends a transaction that has succeeded in the copy to the running cluster, and returns its
+    /// receipt with the slot of that cluster. Does nothing for a cluster in a file.
+    pub(crate) fn publish_one(&self, receipt: Arc<Receipt>) -> Result<Arc<Receipt>> {
+        let Some(client) = &self.remote else { return Ok(receipt) };
+        let slot = client.send(&receipt.transaction)?;
+        let mut receipt = Arc::unwrap_or_clone(receipt);
+        receipt.slot = slot;
+        Ok(Arc::new(receipt))
+    }
+
+    /// Sends the transactions of a command, all of which have succeeded in the copy, to the running
+    /// cluster. They are signed again, for its blockhash; signers that are not among `keys` are new
+    /// accounts, and get new keys. Returns the slot of the last one; `None` for a cluster in a file.
+    pub(crate) fn publish(
+        &self,
+        receipts: &[Arc<Receipt>],
+        keys: &[&Keypair],
+    ) -> Result<Option<u64>> {
+        let Some(client) = &self.remote else { return Ok(None) };
+        let replay = Replay::new(receipts, keys);
+        let mut last = None;
+        for group in receipts.chunk_by(|a, b| writes(a) && writes(b)) {
+            let sign = |blockhash| group.iter().map(|it| replay.sign(it, blockhash)).collect();
+            let slots = client.send_all(&sign, &client.latest_blockhash()?)?;
+            last = slots.into_iter().max();
+        }
+        Ok(last)
+    }
+}
+
+/// Whether a transaction does nothing but write into a buffer, in any order with others.
+fn writes(receipt: &Receipt) -> bool {
+    let message = receipt.message();
+    let keys = message.static_account_keys();
+    message.instructions().iter().all(|it| {
+        keys.get(usize::from(it.program_id_index)) == Some(&loader::ID)
+            && it.data.starts_with(&WRITE)
+    })
+}
+
+/// Whether a message of the legacy form asks for an account to be writable.
+fn is_writable(message: &VersionedMessage, index: usize) -> bool {
+    let header = message.header();
+    let signers = usize::from(header.num_required_signatures);
+    let (end, read_only) = if index < signers {
+        (signers, header.num_readonly_signed_accounts)
+    } else {
+        (message.static_account_keys().len(), header.num_readonly_unsigned_accounts)
+    };
+    index < end.saturating_sub(read_only.into())
+}
+
+/// How transactions of the copy are signed for the cluster.
+struct Replay<'k> {
+    keys: &'k [&'k Keypair],
+    /// New keys in place of signers whose keys are not known.
+    new: BTreeMap<Pubkey, Keypair>,
+}
+
+impl<'k> Replay<'k> {
+    fn new(receipts: &[Arc<Receipt>], keys: &'k [&'k Keypair]) -> Self {
+        let signers = receipts.iter().flat_map(|it| {
+            let message = it.message();
+            let count = usize::from(message.header().num_required_signatures);
+            message.static_account_keys().iter().take(count)
+        });
+        let unknown = signers.filter(|signer| keys.iter().all(|key| key.pubkey() != **signer));
+        let new = unknown.map(|signer| (*signer, Keypair::new())).collect();
+        Self { keys, new }
+    }
+
+    fn sign(&self, receipt: &Receipt, blockhash: Hash) -> VersionedTransaction {
+        let message = receipt.message();
+        let key = |index: u8| {
+            let key = message.static_account_keys().get(usize::from(index)).copied();
+            let key = key.unwrap_or_default();
+            self.new.get(&key).map_or(key, |new| new.pubkey())
+        };
+        let meta = |index: &u8| AccountMeta {
+            pubkey: key(*index),
+            is_signer: message.is_signer((*index).into()),
+            is_writable: is_writable(message, (*index).into()),
+        };
+        let instructions: Vec<Instruction> = message
+            .instructions()
+            .iter()
+            .map(|it| Instruction {
+                program_id: key(it.program_id_index),
+                accounts: it.accounts.iter().map(meta).collect(),
+                data: it.data.clone(),
+            })
+            .collect();
+        let message = Message::new_with_blockhash(&instructions, Some(&key(0)), &blockhash);
+        let keys: Vec<&Keypair> = self.keys.iter().copied().chain(self.new.values()).collect();
+        sent::sign(VersionedMessage::Legacy(message), &keys)
+    }
+}
