@@ -17,6 +17,9 @@ pub struct LinkError {
     pub offset: Option<u64>,
     /// Source file, line and column, if the object has debug information.
     pub source: Option<String>,
+    /// What keeps the function or variable in the program: what refers to it, what refers to that, and
+    /// so on up to the entry.
+    pub kept_by: Vec<String>,
     /// What is wrong.
     pub message: String,
     /// What to do about it.
@@ -35,6 +38,7 @@ impl LinkError {
             symbol: None,
             offset: None,
             source: None,
+            kept_by: Vec::new(),
             message: truncated(message.into()),
             help: None,
             once: false,
@@ -73,13 +77,31 @@ impl LinkError {
         self
     }
 
-    /// Sets the source line from `find`, which takes object, section and offset, if these are known.
-    pub(crate) fn find_line(&mut self, find: impl FnOnce(usize, usize, u64) -> Option<String>) {
-        if let (Some((object, section)), Some(offset), None) =
-            (self.section_index, self.offset, &self.source)
-        {
-            self.source = find(object, section, offset);
+    /// Sets source line and users from functions of object, section and offset, if these are known.
+    pub(crate) fn find_origin(
+        &mut self,
+        line: impl FnOnce(usize, usize, u64) -> Option<String>,
+        users: impl FnOnce(usize, usize, u64) -> Vec<String>,
+    ) {
+        let Some((object, section)) = self.section_index else { return };
+        if self.kept_by.is_empty() {
+            self.kept_by = users(object, section, self.offset.unwrap_or(0));
         }
+        if let (Some(offset), None) = (self.offset, &self.source) {
+            self.source = line(object, section, offset);
+        }
+    }
+
+    /// Returns the way from the entry as a note: at most [`USERS_MAX`] names, and the entry.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        // An error in the entry itself, or in what it calls, needs no explanation.
+        let [users @ .., entry] = self.kept_by.as_slice() else { return None };
+        let (first, rest) = users.split_at(users.len().min(USERS_MAX));
+        let between = if rest.is_empty() { vec![] } else { vec!["…"] };
+        let names: Vec<&str> =
+            first.iter().map(String::as_str).chain(between).chain([entry.as_str()]).collect();
+        if users.is_empty() { None } else { Some(format!("used by {}", names.join(" ← "))) }
     }
 
     /// Marks the error as one to report only once per object.
@@ -116,6 +138,9 @@ impl fmt::Display for LinkError {
 }
 
 impl core::error::Error for LinkError {}
+
+/// The number of functions between an error and the entry that [`LinkError::note`] names.
+const USERS_MAX: usize = 4;
 
 /// The help for objects that no compiler writes.
 pub(crate) const CORRUPT: &str = "the file is truncated or corrupt: compile it again";

@@ -24,6 +24,7 @@
 //! | `program` | atoms (functions and data), and symbol resolution |
 //! | `split` | code sections split into functions |
 //! | `trace` | which atoms are reachable from the entry |
+//! | `icf` | equal functions and constants linked once |
 //! | `decode`, `item` | functions as instructions with resolved references |
 //! | `opcode` | decoding of single instructions |
 //! | `legal` | expansion of eBPF instructions that sBPF lacks |
@@ -31,6 +32,7 @@
 //! | `routines` | functions that compilers call implicitly, such as `memcpy` and `__multi3` |
 //! | `symbols` | the symbols of the program |
 //! | `stack` | how much of its frame a function uses |
+//! | `describe` | functions and data of the result, and why they are linked |
 //! | `debug` | relocated debug information, and source lines for errors |
 //! | [`report`] | the result: the file, its functions and data, the link map |
 //! | [`error`] | errors with location, cause and help |
@@ -40,7 +42,9 @@
 
 mod debug;
 mod decode;
+mod describe;
 pub mod error;
+mod icf;
 mod input;
 mod item;
 mod layout;
@@ -62,7 +66,7 @@ pub use crate::{
     error::LinkError,
     input::Input,
     link::link,
-    report::{Datum, Function, Linked},
+    report::{Datum, Function, Linked, User},
 };
 
 /// How the linker treats writable variables. The loader has no writable data segment.
@@ -77,6 +81,19 @@ pub enum Statics {
     Refuse,
 }
 
+/// Which equal functions the linker folds into one: identical code folding.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Icf {
+    /// None.
+    None,
+    /// Those that are only called, so that no two functions whose addresses can be compared have the
+    /// same one. C requires that.
+    #[default]
+    Safe,
+    /// All. Rust promises no address of its own to any function.
+    All,
+}
+
 /// The options of [`link()`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -88,16 +105,19 @@ pub struct Options {
     pub strip: bool,
     /// How writable variables are treated.
     pub statics: Statics,
+    /// Which equal functions are folded into one.
+    pub icf: Icf,
 }
 
 impl Default for Options {
-    /// Links for V3 with the entry `entrypoint`, unstripped, with statics in the heap.
+    /// Links for V3 with the entry `entrypoint`, unstripped, with statics in the heap and safe folding.
     fn default() -> Self {
         Self {
             version: Version::V3,
             entry: selkie_isa::symbol::ENTRYPOINT.to_owned(),
             strip: false,
             statics: Statics::Heap,
+            icf: Icf::Safe,
         }
     }
 }

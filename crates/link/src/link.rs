@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use selkie_elf::write::{self, Image, TEXT_OFFSET_MIN};
-use selkie_isa::layout::{HEAP_START, SLOT_BYTES, STACK_FRAME_BYTES};
+use selkie_isa::layout::STACK_FRAME_BYTES;
 
 use crate::{
     Input, LinkError, Options, Statics, debug,
+    describe::Description,
     error::Errors,
+    icf::fold,
     input,
     layout::{self, Layout},
     legal::{Inexpressible, Legal, identity, legalise},
     object::{Object, SectionKind},
     program::{AtomId, Body, HEAP_START as HEAP_START_NAME, Location, Program},
-    report::{Datum, Function, Linked},
+    report::Linked,
     routines,
     symbols::symbols,
     trace::{Live, Pointer, trace},
@@ -36,7 +38,8 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Result<Linked, Vec<LinkE
         let line = |object: usize, section, offset| {
             debug::line_of(&program.objects[object], section, offset)
         };
-        errors.iter_mut().for_each(|error| error.find_line(line));
+        let users = |object, section, offset| program.kept_by(object, section, offset);
+        errors.iter_mut().for_each(|error| error.find_origin(line, users));
         errors
     })
 }
@@ -70,9 +73,10 @@ fn link_program(
 ) -> Result<Linked, Vec<LinkError>> {
     errors.check()?;
     let entry = program.entry(&options.entry).map_err(|it| vec![it])?;
-    let live = trace(program, entry, &mut errors);
+    let mut live = trace(program, entry, &mut errors);
     errors.check()?;
     check_statics(program, &live, options, &mut errors);
+    let folded = fold(program, &mut live, entry, options.icf);
     let legal = legalise_all(program, &live, options, &mut errors);
     errors.check()?;
     let layout = Layout::new(program, &live, legal, options.version, &mut errors);
@@ -103,7 +107,8 @@ fn link_program(
         let loadable = write::write(&Image { debug: &[], ..whole });
         debug_elf = Some(core::mem::replace(&mut elf, loadable));
     }
-    Ok(Linked { debug_elf, ..report(program, &live, &layout, elf) })
+    let description = Description { program, live: &live, folded: &folded, layout: &layout };
+    Ok(Linked { debug_elf, ..description.of(elf) })
 }
 
 fn legalise_all(
@@ -155,7 +160,7 @@ fn check_statics(program: &mut Program<'_>, live: &Live, options: &Options, erro
         let name = program.variable(Location { atom, offset: offset.cast_signed() });
         let mut message =
             format!("the writable variable `{}` {reason}", selkie_inspect::demangle(name));
-        if let Some(&(user, location)) = live.users.get(&atom) {
+        if let Some(&(user, location)) = program.users.get(&atom) {
             let user = selkie_inspect::demangle(program.atoms[user.0].name);
             // Without -fdata-sections all variables of a file are in one atom.
             message += &match program.variable(location) {
@@ -203,52 +208,7 @@ fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut 
         let mut error = LinkError::new(message).symbol(program.atoms[atom.0].name);
         let pc = placed.legal.deepest.and_then(|slot| placed.slot(slot)).unwrap_or(placed.start);
         error.source = source.line_at(pc).map(|it| it.to_string());
+        error.kept_by = program.users_of(atom);
         errors.push(program.attribute(atom, error));
-    }
-}
-
-/// Describes the linked program.
-fn report(program: &Program<'_>, live: &Live, layout: &Layout, elf: Vec<u8>) -> Linked {
-    let object = |atom: AtomId| match program.atoms[atom.0].body {
-        Body::Part { object, .. } | Body::Common { object, .. } => {
-            Some(program.objects[object].name.clone())
-        }
-        Body::Routine(_) => None,
-    };
-    let mut functions: Vec<Function> = layout
-        .functions
-        .iter()
-        .map(|(&atom, placed)| Function {
-            name: selkie_inspect::demangle(program.atoms[atom.0].name),
-            object: object(atom),
-            pc: placed.start,
-            addr: layout.addresses.text + u64::from(placed.start) * SLOT_BYTES as u64,
-            slots: placed.slots,
-            slots_added: placed.slots.saturating_sub(placed.map.last().map_or(0, |it| it.0)),
-            stack: placed.legal.stack,
-        })
-        .collect();
-    functions.sort_by_key(|it| it.pc);
-    let mut data: Vec<Datum> = live
-        .data
-        .keys()
-        .map(|&atom| Datum {
-            name: program.atoms[atom.0].name.to_owned(),
-            object: object(atom),
-            addr: layout.data[&atom],
-            size: layout::size(program, atom),
-            is_writable: program.atoms[atom.0].kind != SectionKind::ReadOnly,
-        })
-        .collect();
-    data.sort_by_key(|it| it.addr);
-    let has_statics = data.iter().any(|it| it.is_writable);
-    Linked {
-        elf,
-        debug_elf: None,
-        version: layout.version,
-        functions,
-        rodata_bytes: layout.rodata_bytes,
-        heap_bytes: if has_statics { layout.heap_start - HEAP_START } else { 0 },
-        data,
     }
 }

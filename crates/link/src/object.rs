@@ -19,7 +19,7 @@ type SectionHeader = elf::SectionHeader64<LittleEndian>;
 const LE: LittleEndian = LittleEndian;
 
 /// The use of a section.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum SectionKind {
     Code,
     ReadOnly,

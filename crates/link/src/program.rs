@@ -43,14 +43,14 @@ pub(crate) struct Atom<'a> {
 }
 
 /// An offset in an atom. It may be outside the atom: its end, for instance.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Location {
     pub(crate) atom: AtomId,
     pub(crate) offset: i64,
 }
 
 /// The value of a resolved symbol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Target {
     Location(Location),
     /// The value of an absolute symbol, or 0 for an undefined weak one.
@@ -72,6 +72,9 @@ pub(crate) struct Program<'a> {
     globals: HashMap<&'a str, (usize, usize)>,
     commons: BTreeMap<&'a str, AtomId>,
     routines: BTreeMap<Routine, AtomId>,
+    /// A reference to each reachable atom on a shortest way from the entry: the referring atom, and the
+    /// location referred to. Found by `trace`.
+    pub(crate) users: BTreeMap<AtomId, (AtomId, Location)>,
     /// Help texts for undefined symbols.
     undefined_help: BTreeMap<&'a str, String>,
 }
@@ -88,6 +91,7 @@ impl<'a> Program<'a> {
             globals: HashMap::new(),
             commons: BTreeMap::new(),
             routines: BTreeMap::new(),
+            users: BTreeMap::new(),
             undefined_help: BTreeMap::new(),
         };
         for (index, object) in objects.iter().enumerate() {
@@ -353,6 +357,21 @@ impl<'a> Program<'a> {
             Body::Common { object, .. } => error.object(&self.objects[object].name),
             Body::Routine(_) => error,
         }
+    }
+
+    /// Returns the names of what keeps the code or data at an offset of a section: what refers to it,
+    /// what refers to that, and so on up to the entry.
+    pub(crate) fn kept_by(&self, object: usize, section: usize, offset: u64) -> Vec<String> {
+        let location = self.location(object, section, offset.cast_signed());
+        location.map(|it| self.users_of(it.atom)).unwrap_or_default()
+    }
+
+    /// Returns the names of what keeps an atom.
+    pub(crate) fn users_of(&self, atom: AtomId) -> Vec<String> {
+        let user = |atom: &AtomId| self.users.get(atom).map(|it| it.0);
+        // Atoms were reached from the entry, so following their users ends there.
+        let users = core::iter::successors(user(&atom), user);
+        users.map(|it| selkie_inspect::demangle(self.atoms[it.0].name)).collect()
     }
 
     /// Returns the name of the variable at a location, or else that of the section.

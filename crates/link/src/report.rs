@@ -42,6 +42,20 @@ pub struct Function {
     pub slots_added: u32,
     /// The number of bytes of its stack frame that it uses.
     pub stack: u64,
+    /// Why it is linked; `None` for the entry.
+    pub user: Option<User>,
+    /// The names of equal functions that were folded into it.
+    pub folded: Vec<String>,
+}
+
+/// The function or data that refers to another one, on a shortest way from the entry. A program keeps
+/// what it refers to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct User {
+    /// The name, demangled.
+    pub name: String,
+    /// Its guest address.
+    pub addr: u64,
 }
 
 /// A data section of an object, or a common variable.
@@ -57,6 +71,8 @@ pub struct Datum {
     pub size: u64,
     /// Whether the program may write it; it is in the heap then.
     pub is_writable: bool,
+    /// Why it is linked.
+    pub user: Option<User>,
 }
 
 impl Linked {

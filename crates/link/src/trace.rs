@@ -1,6 +1,6 @@
 //! Reachability: which functions and data the program needs, from its entry on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::{
     LinkError,
@@ -23,15 +23,13 @@ pub(crate) struct Pointer {
 pub(crate) struct Live {
     pub(crate) functions: BTreeMap<AtomId, Vec<Item>>,
     pub(crate) data: BTreeMap<AtomId, Vec<Pointer>>,
-    /// The first reference found to each atom: the referring atom, and the location referred to.
-    pub(crate) users: BTreeMap<AtomId, (AtomId, Location)>,
 }
 
-/// Finds everything that is reachable from `entry`.
+/// Finds everything that is reachable from `entry`, by ascending number of references on the way.
 pub(crate) fn trace(program: &mut Program<'_>, entry: AtomId, errors: &mut Errors) -> Live {
     let mut live = Live::default();
-    let mut pending = vec![entry];
-    while let Some(atom) = pending.pop() {
+    let mut pending = VecDeque::from([entry]);
+    while let Some(atom) = pending.pop_front() {
         if live.functions.contains_key(&atom) || live.data.contains_key(&atom) {
             continue;
         }
@@ -55,8 +53,10 @@ pub(crate) fn trace(program: &mut Program<'_>, entry: AtomId, errors: &mut Error
             }
         }
         for location in reached {
-            live.users.entry(location.atom).or_insert((atom, location));
-            pending.push(location.atom);
+            if location.atom != entry {
+                program.users.entry(location.atom).or_insert((atom, location));
+                pending.push_back(location.atom);
+            }
         }
     }
     live

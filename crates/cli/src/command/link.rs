@@ -6,9 +6,9 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use selkie_isa::Version;
-use selkie_link::{Input, LinkError, Linked, Options, Statics, link};
+use selkie_link::{Icf, Input, LinkError, Linked, Options, Statics, link};
 use serde_json::{Value, json};
 
 use crate::{
@@ -56,6 +56,10 @@ pub(crate) struct LinkArgs {
     #[arg(long)]
     strip: bool,
 
+    /// Fold equal functions into one: all, or only those whose address does not matter
+    #[arg(long, value_name = "WHICH", default_value = "safe")]
+    icf: Folding,
+
     /// Write a link map: addresses, and the object each symbol came from
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     map: Option<PathBuf>,
@@ -90,6 +94,24 @@ pub(crate) struct LinkArgs {
     debug: bool,
 }
 
+/// Which equal functions are folded into one.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+enum Folding {
+    None,
+    Safe,
+    All,
+}
+
+impl From<Folding> for Icf {
+    fn from(folding: Folding) -> Self {
+        match folding {
+            Folding::None => Self::None,
+            Folding::Safe => Self::Safe,
+            Folding::All => Self::All,
+        }
+    }
+}
+
 pub(crate) fn run(ui: &mut Ui, args: &LinkArgs) -> Result<Status> {
     let mut paths = args.objects.iter().map(|it| find(it, args)).collect::<Vec<_>>();
     for library in &args.libraries {
@@ -113,6 +135,7 @@ pub(crate) fn run(ui: &mut Ui, args: &LinkArgs) -> Result<Status> {
         entry: args.entry.clone(),
         strip: args.strip,
         statics: if args.no_statics { Statics::Refuse } else { Statics::Heap },
+        icf: args.icf.into(),
     };
     match link(&inputs, &options) {
         Ok(linked) => accept(ui, args, &linked),
@@ -228,7 +251,7 @@ pub(crate) fn errors_json(errors: &[LinkError]) -> Vec<Value> {
     let error = |it: &LinkError| {
         json!({
             "message": it.message, "object": it.object, "section": it.section,
-            "symbol": it.symbol, "offset": it.offset, "source": it.source, "help": it.help,
+            "symbol": it.symbol, "offset": it.offset, "source": it.source, "kept_by": it.kept_by, "help": it.help,
         })
     };
     errors.iter().map(error).collect()
@@ -240,6 +263,9 @@ pub(crate) fn show_errors(ui: &mut Ui, errors: &[LinkError]) -> Result<()> {
         ui.aside(&format!("{BAD}error{BAD:#}{STRONG}: {}{STRONG:#}\n", it.message))?;
         if let Some(location) = it.location() {
             ui.aside(&format!(" --> {location}\n"))?;
+        }
+        if let Some(note) = it.note() {
+            ui.aside(&format!("{NOTE}note{NOTE:#}: {note}\n"))?;
         }
         if let Some(help) = &it.help {
             ui.aside(&format!("{NOTE}help{NOTE:#}: {help}\n"))?;

@@ -3,6 +3,7 @@
 mod broken;
 mod committed;
 mod compilers;
+mod folding;
 mod machine;
 mod mixed;
 mod object;

@@ -8,13 +8,18 @@ use crate::{
     object::{Object, Section, Symbol, word},
 };
 
-const EXIT: [u8; 8] = word(0x95, 0, 0, 0, 0);
+pub(crate) const EXIT: [u8; 8] = word(0x95, 0, 0, 0, 0);
 
 /// A call that a relocation completes.
 pub(crate) const CALL: [u8; 8] = word(0x85, 0, 1, 0, -1);
 
 /// Adds a section of code with one global function.
-fn function(object: &mut Object, name: &str, words: &[[u8; 8]], relocations: &[(u64, u32, &str)]) {
+pub(crate) fn function(
+    object: &mut Object,
+    name: &str,
+    words: &[[u8; 8]],
+    relocations: &[(u64, u32, &str)],
+) {
     function_of(object, name, words.concat(), relocations);
 }
 
@@ -39,7 +44,7 @@ pub(crate) fn function_of(
     });
 }
 
-fn symbol(object: &mut Object, name: &str, home: &str, size: u64, info: u8) {
+pub(crate) fn symbol(object: &mut Object, name: &str, home: &str, size: u64, info: u8) {
     let (name, home) = (name.to_owned(), home.to_owned());
     object.symbols.push(Symbol { name, home, value: 0, size, info });
 }
@@ -49,7 +54,7 @@ pub(crate) fn undefined(object: &mut Object, name: &str) {
 }
 
 /// Reports r0 as return data: where the program ends.
-fn report() -> Vec<[u8; 8]> {
+pub(crate) fn report() -> Vec<[u8; 8]> {
     let hash = murmur3(b"sol_set_return_data").cast_signed();
     vec![
         word(0x7b, 10, 0, -8, 0),
