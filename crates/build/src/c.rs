@@ -7,6 +7,8 @@ use std::{
     process::Command,
 };
 
+use selkie_link::Icf;
+
 use crate::{
     Compiled, Failure, Options, Progress, Project,
     assembly::{self, Objects},
@@ -247,6 +249,7 @@ pub fn compile(
         sources: vec![project.root.join("Cargo.toml")],
         toolchain: compiler.name(),
         target: target.to_owned(),
+        icf: Icf::Safe,
     };
     let (assembly, sources): (Vec<_>, Vec<_>) = sources.iter().partition(|it| is_assembly(it));
     for (index, source) in sources.iter().enumerate() {

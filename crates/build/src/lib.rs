@@ -17,6 +17,9 @@
 //! | `view` | a manifest without dependencies that only tests need |
 //! | `metadata` | `cargo metadata` |
 //! | `options` | options, progress and compiled objects |
+//! | [`official`] | Rust with the official toolchain: `cargo build-sbf` |
+//! | [`sizes`] | which crates and functions take how many bytes, and why |
+//! | [`idl`] | Anchor's IDL |
 //! | [`stamp`] | whether anything changed since the last build |
 //! | `system` | commands and files |
 //! | [`failure`] | build failures |
@@ -27,11 +30,14 @@ mod assembly;
 pub mod c;
 mod collect;
 pub mod failure;
+pub mod idl;
 mod metadata;
+pub mod official;
 mod options;
 mod overlay;
 pub mod project;
 pub mod rust;
+pub mod sizes;
 pub mod stamp;
 mod system;
 mod target;
@@ -83,6 +89,7 @@ pub fn link(compiled: &Compiled, options: &Options) -> Result<Built, Failure> {
             version: options.version,
             strip,
             statics: options.statics,
+            icf: compiled.icf,
             ..selkie_link::Options::default()
         };
         selkie_link::link(&inputs, &options).map_err(Failure::Link)

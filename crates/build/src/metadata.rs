@@ -50,3 +50,19 @@ pub(crate) fn metadata(mut cargo: Command, manifest: &Path) -> Result<Value, Fai
     }
     serde_json::from_slice(&output.stdout).map_err(|error| failed(&error))
 }
+
+/// Returns the crate name of a package's library.
+pub(crate) fn library(metadata: &Value, manifest: &Path) -> Result<String, Failure> {
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let package = packages.find(|it| it["manifest_path"].as_str().map(Path::new) == Some(manifest));
+    let mut targets = package.and_then(|it| it["targets"].as_array()).into_iter().flatten();
+    let is_library = |it: &&Value| {
+        let kinds = it["kind"].as_array().into_iter().flatten();
+        kinds.filter_map(Value::as_str).any(|kind| kind.ends_with("lib"))
+    };
+    let name = targets.find(is_library).and_then(|it| it["name"].as_str());
+    name.map(|it| it.replace('-', "_")).ok_or_else(|| {
+        let message = format!("{} has no library", manifest.display());
+        Failure::setup(message, "a program is the library of its package: add src/lib.rs")
+    })
+}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use selkie_isa::Version;
+use selkie_link::Icf;
 
 /// The options of a build.
 #[derive(Clone, Debug)]
@@ -49,4 +50,6 @@ pub struct Compiled {
     pub toolchain: String,
     /// The `target` folder of the project.
     pub target: PathBuf,
+    /// Which equal functions the linker may fold into one.
+    pub icf: Icf,
 }

@@ -12,13 +12,14 @@ use std::{
     process::{Command, Stdio},
 };
 
+use selkie_link::Icf;
 use serde_json::Value;
 
 use crate::{
     Compiled, Failure, Options, Progress, Project,
     c::dependencies_of,
     collect::Collected,
-    metadata::metadata,
+    metadata::{library, metadata},
     overlay,
     project::Language,
     system::{typed, write_if_changed},
@@ -36,6 +37,15 @@ pub use crate::toolchain::{INSTALL, TESTED};
 /// [`Failure::Setup`] if there is no usable one.
 pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
     Toolchain::find(named).map(|toolchain| toolchain.title())
+}
+
+/// Returns the folder of the toolchain for Rust, which contains its `bin` and `lib`.
+///
+/// # Errors
+///
+/// [`Failure::Setup`] if there is no usable one.
+pub fn sysroot(named: Option<&str>) -> Result<PathBuf, Failure> {
+    Toolchain::find(named).map(|toolchain| toolchain.root)
 }
 
 /// Flags for all crates: the backend of `getrandom` that the linker provides, and the revision of the
@@ -120,6 +130,7 @@ pub fn compile(
         sources: job.sources(&output),
         toolchain: toolchain.title(),
         target: job.target,
+        icf: Icf::All,
     })
 }
 
@@ -154,10 +165,7 @@ impl<'a> Job<'a> {
                 (view, metadata)
             }
         };
-        let library = library(&metadata, &given).ok_or_else(|| {
-            let message = format!("{} has no library", manifest.display());
-            Failure::setup(message, "a program is the library of its package: add src/lib.rs")
-        })?;
+        let library = library(&metadata, &given)?;
         let target = match given == manifest {
             true => PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")),
             false => usual_target(manifest),
@@ -301,19 +309,6 @@ impl<'a> Job<'a> {
         sources.insert(self.toolchain.root.join("bin/rustc"));
         sources.into_iter().collect()
     }
-}
-
-/// Returns the crate name of a package's library.
-fn library(metadata: &Value, manifest: &Path) -> Option<String> {
-    let mut packages = metadata["packages"].as_array().into_iter().flatten();
-    let package = packages.find(|it| it["manifest_path"].as_str().map(Path::new) == Some(manifest));
-    let targets = package.and_then(|it| it["targets"].as_array()).into_iter().flatten();
-    let is_library = |it: &&Value| {
-        let kinds = it["kind"].as_array().into_iter().flatten();
-        kinds.filter_map(Value::as_str).any(|kind| kind.ends_with("lib"))
-    };
-    let name = targets.into_iter().find(is_library)?["name"].as_str()?;
-    Some(name.replace('-', "_"))
 }
 
 /// Writes the view of a package to a target folder.

@@ -23,6 +23,9 @@ use crate::{system::write_if_changed, target};
 /// The code of the diagnostic about a crash of rustc.
 const CRASH: &str = "selkie::crash";
 
+/// The exit code of rustc after a mistake of its own. After errors of the program it is 1.
+const INTERNAL_ERROR: i32 = 101;
+
 /// What LLVM writes in front of its last words.
 const LLVM_ERROR: &str = "LLVM ERROR: ";
 
@@ -177,11 +180,16 @@ fn crash(name: &str, status: ExitStatus, plain: &[Vec<u8>]) -> Option<Value> {
         format!("LLVM cannot compile `{name}`{place}: {}", first_words(error))
     } else if status.code().is_none() {
         format!("rustc crashed while it compiled `{name}` ({status})")
+    } else if status.code() == Some(INTERNAL_ERROR) {
+        let said = text.iter().find(|it| it.contains("panicked at")).map_or("", |it| it);
+        format!("rustc has an internal error in `{name}`: {}", first_words(said))
     } else {
         return None;
     };
     let rendered = format!(
-        "error: {message}\n  = note: this is a mistake of the compiler, not of the program\n\n"
+        "error: {message}\n  = note: this is a mistake of the compiler, not of the program\n  \
+         = help: another `opt-level` in [profile.release], or another version of rustc \
+         (--toolchain), may avoid it\n\n"
     );
     Some(json!({
         "$message_type": "diagnostic", "message": message, "code": { "code": CRASH },
@@ -306,5 +314,8 @@ mod tests {
             unselected["message"],
             "LLVM cannot compile `vault` in `vault::fill`: Cannot select: t7: i32 = AtomicSwap"
         );
+        let internal = "thread 'rustc' panicked at compiler/rustc_codegen_ssa/src/lib.rs:1:1:";
+        let internal = crash(0x6500, internal).expect("it is an internal error");
+        assert!(is_about_crash(&internal), "{internal}");
     }
 }

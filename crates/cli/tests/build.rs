@@ -4,6 +4,9 @@
 //! its own can find out; with `SELKIE_REQUIRE_TOOLCHAINS` set they run and fail.
 
 mod common;
+#[cfg(unix)]
+#[path = "build/toolchains.rs"]
+mod toolchains;
 
 use std::{env, fs, path::Path, process::ExitCode};
 
@@ -34,7 +37,7 @@ impl Needs {
 
 /// Rows of tests: what each needs, and its function.
 macro_rules! tests {
-    ($($needs:ident $test:ident)*) => {
+    ($($needs:ident $test:path)*) => {
         &[$((stringify!($test), Needs::$needs, $test)),*]
     };
 }
@@ -51,6 +54,8 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     C c_compilers_give_no_warnings_and_floats_get_advice
     Nothing errors_say_how_to_fix_what_cannot_be_built
     C errors_of_compiler_and_linker_are_shown
+    Rust toolchains::crashes_of_rustc_are_tried_again_with_full_debug_information
+    Nothing toolchains::official_tools_are_run_where_they_are_installed
 };
 
 fn main() -> ExitCode {

@@ -3,6 +3,7 @@
 mod object;
 mod project;
 mod report;
+mod sizes;
 mod source;
 
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ Examples:
   selkie build programs/counter        builds the project in another folder
   selkie build --arch v0               for sBPF v0
   selkie build --toolchain clang-22    with this compiler instead of the best one found
+  selkie build --toolchain official    with cargo build-sbf, where it is installed
+  selkie build --idl                   also writes target/idl/NAME.json, of an Anchor program
+  selkie build --sizes                 shows what makes the program large
   selkie build -- --features devnet    passes arguments to cargo
   selkie build hello.s                 builds one source to hello.so beside it
   selkie build hello.c -o out.so
@@ -66,7 +70,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, conflicts_with = "debug")]
     strip: bool,
 
-    /// The compiler: clang-22, zig, 1.99.0, nightly or a path
+    /// The compiler: clang-22, zig, 1.99.0, nightly or a path; `official` runs `cargo build-sbf`
     #[arg(short, long, value_name = "NAME")]
     toolchain: Option<String>,
 
@@ -77,6 +81,14 @@ pub(crate) struct BuildArgs {
     /// Reject writable global variables instead of placing them in the heap
     #[arg(long)]
     no_statics: bool,
+
+    /// Also write the IDL of an Anchor program, to target/idl/NAME.json
+    #[arg(long, conflicts_with = "output")]
+    idl: bool,
+
+    /// Show which crates and functions take how many bytes, and what keeps them in the program
+    #[arg(long)]
+    sizes: bool,
 
     /// List all functions, not only the largest
     #[arg(long)]

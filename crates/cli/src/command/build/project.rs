@@ -10,14 +10,19 @@ use std::{
 use anyhow::{Context as _, Result};
 use selkie::Signer as _;
 use selkie_build::{
-    Built, Compiled, Failure, Options, Progress, Project, c, project::Language, rust, stamp::Stamp,
+    Built, Compiled, Failure, Options, Progress, Project, c, idl,
+    official::{self, Official},
+    project::Language,
+    rust,
+    sizes::Sizes,
+    stamp::Stamp,
 };
 use selkie_inspect::SourceMap;
 use selkie_link::Statics;
 use selkie_svm::{FeatureSet, Purpose, check_file};
 use serde_json::{Value, json};
 
-use super::{BuildArgs, report, source::output_path};
+use super::{BuildArgs, report, sizes, source::output_path};
 use crate::{
     command::{check, link},
     files, folders, keys,
@@ -91,10 +96,12 @@ struct Made {
     name: String,
     forms: Forms,
     toolchain: String,
-    /// The source files.
-    sources: Vec<PathBuf>,
+    /// The source files; `None` if they are not known, so that the next build cannot be skipped.
+    sources: Option<Vec<PathBuf>>,
     /// The target folder; programs go to its folder `deploy`.
     target: PathBuf,
+    /// Known if Selkie's linker linked the program.
+    sizes: Option<Sizes>,
 }
 
 impl<'a> Job<'a> {
@@ -127,20 +134,23 @@ impl<'a> Job<'a> {
 
     #[allow(clippy::disallowed_methods, reason = "a stamp has the time of the build")]
     fn build(&self, ui: &mut Ui) -> Result<Value> {
+        // The sizes are those of a link, which is repeated for them.
         if !self.args.force
-            && !self.is_assembly()
+            && !self.args.sizes
             && let Some(stamp) = Stamp::fresh(&self.stamp, &self.fingerprint)
             && let [program, debug, ..] = stamp.outputs.as_slice()
         {
             let forms = Forms { program: read(program)?, debug: read(debug)? };
-            return self.report(ui, &stamp, &forms, true);
+            let report = self.report(ui, &stamp, &forms, true)?;
+            return self.report_idl(ui, report);
         }
         let begun = SystemTime::now();
         let compiled = match &self.project.language {
             Language::Assembly(source) => self.assemble(ui, source),
+            _ if self.is_official() => self.build_officially(ui),
             _ => self.compile(ui),
         };
-        let Made { name, forms, toolchain, sources, target } = match compiled? {
+        let Made { name, forms, toolchain, sources, target, sizes } = match compiled? {
             Ok(made) => made,
             Err(refused) => return Ok(refused),
         };
@@ -153,17 +163,66 @@ impl<'a> Job<'a> {
             return Ok(self.refused("verify", json!([{ "message": refused.error.to_string() }])));
         }
         let outputs = self.write(ui, &forms, &target.join("deploy"), &name)?;
-        let stamp = Stamp::now(self.fingerprint.clone(), toolchain, &sources, outputs, begun);
-        if !self.is_assembly() {
+        let known = sources.as_deref().unwrap_or_default();
+        let stamp = Stamp::now(self.fingerprint.clone(), toolchain, known, outputs, begun);
+        if sources.is_some() {
             let failed = || format!("cannot write {}", self.stamp.display());
             stamp.write(&self.stamp).with_context(failed)?;
         }
-        self.report(ui, &stamp, &forms, false)
+        let report = self.report(ui, &stamp, &forms, false)?;
+        let report = self.report_sizes(ui, report, sizes.as_ref())?;
+        self.report_idl(ui, report)
     }
 
-    /// Assembly projects need no stamp: assembling takes no longer than checking one.
-    fn is_assembly(&self) -> bool {
-        matches!(self.project.language, Language::Assembly(_))
+    /// Adds the sizes to a report if they were asked for.
+    fn report_sizes(&self, ui: &mut Ui, mut report: Value, sizes: Option<&Sizes>) -> Result<Value> {
+        match sizes {
+            Some(sizes) if self.args.sizes && ui.json => report["sizes"] = sizes::to_json(sizes),
+            Some(sizes) if self.args.sizes => sizes::show(ui, sizes, self.args.functions)?,
+            None if self.args.sizes => {
+                ui.warning("no sizes are known: Selkie's linker did not link this program")?;
+            }
+            _ => {}
+        }
+        Ok(report)
+    }
+
+    /// Writes the IDL and adds its path to a report, if it was asked for.
+    fn report_idl(&self, ui: &mut Ui, mut report: Value) -> Result<Value> {
+        if !self.args.idl {
+            return Ok(report);
+        }
+        let mut progress = Shown { ui, verbose: self.args.verbose };
+        let made = match idl::build(self.project, &self.options, &mut progress) {
+            Ok(made) => made,
+            Err(failure) => {
+                let refused = self.refuse(ui, failure)?;
+                return Ok(refused.err().unwrap_or_default());
+            }
+        };
+        let path = made.target.join("idl").join(made.name).with_extension("json");
+        files::write_with_folders(&path, made.json.as_bytes())?;
+        let shown = report::relative(&path).display().to_string();
+        ui.aside(&format!("{DIM}IDL: {shown}{DIM:#}\n"))?;
+        report["idl"] = json!(shown);
+        Ok(report)
+    }
+
+    fn is_official(&self) -> bool {
+        self.args.toolchain.as_deref() == Some(official::NAME)
+    }
+
+    /// Runs the official toolchain, which has caches of its own.
+    fn build_officially(&self, ui: &mut Ui) -> Result<Outcome> {
+        let mut progress = Shown { ui, verbose: self.args.verbose };
+        match official::build(self.project, &self.options, &mut progress) {
+            Ok(Official { name, program, unstripped, toolchain, target }) => {
+                let program = if self.args.debug { unstripped.clone() } else { program };
+                let forms = Forms { program, debug: unstripped };
+                Ok(Ok(Made { name, forms, toolchain, sources: None, target, sizes: None }))
+            }
+            Err(failure) => self.refuse(ui, failure),
+        }
     }
 
     fn refused(&self, stage: &str, errors: Value) -> Value {
@@ -191,26 +250,34 @@ impl<'a> Job<'a> {
         });
         match linked {
             Ok((compiled, built)) => {
+                let sizes = Some(Sizes::of(&built.stripped));
                 let forms = self.forms(built);
                 let Compiled { name, toolchain, sources, target, .. } = compiled;
-                Ok(Ok(Made { name, forms, toolchain, sources, target }))
+                Ok(Ok(Made { name, forms, toolchain, sources: Some(sources), target, sizes }))
             }
-            Err(Failure::Link(errors)) => {
+            Err(failure) => self.refuse(ui, failure),
+        }
+    }
+
+    /// Shows a failure.
+    fn refuse(&self, ui: &mut Ui, failure: Failure) -> Result<Outcome> {
+        match failure {
+            Failure::Link(errors) => {
                 if !ui.json {
                     link::show_errors(ui, &errors)?;
                 }
                 Ok(Err(self.refused("link", json!(link::errors_json(&errors)))))
             }
-            Err(Failure::Assembler(output)) => {
+            Failure::Assembler(output) => {
                 if !ui.json {
                     show_diagnostics(ui, &output)?;
                 }
                 Ok(Err(self.refused("assemble", json!(diagnostics_json(&output)))))
             }
-            Err(Failure::Compiler(command)) => {
+            Failure::Compiler(command) => {
                 Ok(Err(self.refused("compile", json!([{ "command": command }]))))
             }
-            Err(setup) => with_help(Err(setup)),
+            setup @ Failure::Setup { .. } => with_help(Err(setup)),
         }
     }
 
@@ -246,7 +313,8 @@ impl<'a> Job<'a> {
         let target = self.target();
         let toolchain = "selkie's assembler".to_owned();
         let (name, forms) = (self.project.name.clone(), Forms { program, debug });
-        Ok(Ok(Made { name, forms, toolchain, sources: vec![], target }))
+        // Assembling takes no longer than looking for changes.
+        Ok(Ok(Made { name, forms, toolchain, sources: None, target, sizes: None }))
     }
 
     /// Writes the program to the output path if given, or else to the output folder with the key of

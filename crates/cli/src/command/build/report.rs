@@ -28,6 +28,12 @@ pub(super) struct Report<'a> {
     pub(super) is_fresh: bool,
 }
 
+/// Returns a path relative to the current folder if it is inside.
+pub(super) fn relative(path: &Path) -> &Path {
+    let here = env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
+}
+
 impl Report<'_> {
     /// Returns the program with symbols, and its functions, largest first.
     fn functions(&self) -> Result<(Program, Vec<StackUse>)> {
@@ -35,12 +41,6 @@ impl Report<'_> {
         let mut functions = stack_use(&program);
         functions.sort_by_key(|it| std::cmp::Reverse(it.slots));
         Ok((program, functions))
-    }
-
-    /// Returns the program's path relative to the current folder if it is inside.
-    fn path(&self) -> &Path {
-        let here = env::current_dir().ok();
-        here.and_then(|here| self.program.strip_prefix(here).ok()).unwrap_or(self.program)
     }
 
     pub(super) fn show(&self, ui: &mut Ui, all: bool) -> Result<()> {
@@ -51,7 +51,7 @@ impl Report<'_> {
             ui.out,
             "{GOOD}{done}{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{}, {}, {slots} slots, {} \
              bytes{DIM:#}",
-            self.path().display(),
+            relative(self.program).display(),
             program.version(),
             count(functions.len(), "function"),
             self.elf.len(),
@@ -79,7 +79,7 @@ impl Report<'_> {
         let function = |it: &StackUse| json!({ "name": it.function, "pc": it.pc, "slots": it.slots, "stack": it.bytes });
         Ok(json!({
             "project": self.project,
-            "program": self.path().display().to_string(),
+            "program": relative(self.program).display().to_string(),
             "toolchain": self.toolchain,
             "fresh": self.is_fresh,
             "version": program.version().to_string(),
