@@ -1,7 +1,7 @@
 //! `cargo xtask wild`: builds programs of other authors as their packages carry them.
 //!
 //! Programs are rows of `xtask/wild.tsv`: packages of crates.io, and folders of `testdata/wild`,
-//! whose version is `-`. Each is copied, built for V0 and V3, and run if the row says how. Results
+//! whose version is `-`; `FOLDER/PACKAGE` names a member of a workspace. Each is copied, built for V0 and V3, and run if the row says how. Results
 //! are kept in `target/wild/results.tsv`, and the table of `docs/rust-programs.md` is made from them.
 
 use std::{
@@ -29,6 +29,18 @@ struct Row {
     kind: String,
     /// Arguments of `selkie run`, if it can be run alone.
     call: Option<String>,
+}
+
+impl Row {
+    /// Returns the folder of the program, which for packages of crates.io is named after them.
+    fn folder(&self) -> &str {
+        self.package.split('/').next().unwrap_or_default()
+    }
+
+    /// Returns the program's package, if it is the member of a workspace.
+    fn member(&self) -> Option<&str> {
+        Some(self.package.split_once('/')?.1)
+    }
 }
 
 /// The columns of a result after name and version, as text.
@@ -79,14 +91,14 @@ fn measure(row: &Row, folder: &Path) -> Result<Measured> {
     let source = source(row, folder)?;
     forget_others(&source, folder)?;
     let begun = now();
-    let built = build(&source, "v3", folder)?;
+    let built = build(row, &source, "v3", folder)?;
     let seconds = begun.elapsed().as_secs().to_string();
     let error = |it: &Value| it["error"].as_str().map(str::to_owned);
     if let Some(error) = error(&built) {
         return Ok(["", "", "", &seconds, &error].map(str::to_owned));
     }
     let units = row.call.as_deref().map_or_else(|| Ok(String::new()), |call| units(&built, call));
-    let older = build(&source, "v0", folder)?;
+    let older = build(row, &source, "v0", folder)?;
     let bytes = |it: &Value| it["bytes"].as_u64().map(|it| it.to_string()).unwrap_or_default();
     let failed = units.as_ref().err().map(|it| format!("{it:#}").replace(['\t', '\n'], " "));
     let note = failed.or_else(|| error(&older)).unwrap_or_default();
@@ -99,12 +111,17 @@ fn forget_others(source: &Path, folder: &Path) -> Result<()> {
     let manifest = fs::read_to_string(source.join("Cargo.toml"))?;
     let name = |line: &str| Some(line.strip_prefix("name = \"")?.strip_suffix('"')?.to_owned());
     let names = manifest.lines().filter_map(name).map(|it| it.replace('-', "_"));
+    let built = folder.join("cargo/sbpf-selkie-solana/release/deps");
     for name in names {
-        let built = folder.join("cargo/sbpf-selkie-solana/release/deps");
         let library = built.join(format!("lib{name}.so"));
-        if library.exists() {
+        // Says of which source the library is.
+        let origin = folder.join("origins").join(&name);
+        let source = source.as_os_str().as_encoded_bytes();
+        if library.exists() && fs::read(&origin).ok().as_deref() != Some(source) {
             fs::remove_file(library)?;
         }
+        fs::create_dir_all(folder.join("origins"))?;
+        fs::write(origin, source)?;
     }
     Ok(())
 }
@@ -116,27 +133,30 @@ fn now() -> Instant {
 
 /// Copies the program's source unless it is there, and returns the folder.
 fn source(row: &Row, folder: &Path) -> Result<PathBuf> {
-    let copy = folder.join("sources").join(format!("{}-{}", row.package, row.version));
+    let copy = folder.join("sources").join(format!("{}-{}", row.folder(), row.version));
     let from = match row.version.as_str() {
-        "-" => repository().join("testdata/wild").join(&row.package),
+        "-" => repository().join("testdata/wild").join(row.folder()),
         version if !copy.exists() => selkie_testdata::package(&row.package, version, &say)?,
         _ => return Ok(copy),
     };
     fs::create_dir_all(copy.parent().expect("it is in a folder"))?;
-    output(Command::new("cp").args(["-r", "--no-target-directory"]).arg(from).arg(&copy))?;
+    // Cargo compiles again what is newer.
+    let options = ["-r", "--preserve=timestamps", "--no-target-directory"];
+    output(Command::new("cp").args(options).arg(from).arg(&copy))?;
     // Without a workspace of its own it would be taken for a member of the repository's.
     let manifest = copy.join("Cargo.toml");
     let text = fs::read_to_string(&manifest)?;
-    if !text.contains("[workspace]") {
+    if !text.contains("[workspace") {
         fs::write(&manifest, text + "\n[workspace]\n")?;
     }
     Ok(copy)
 }
 
 /// Runs `selkie build` and returns what it reports of the program, or an `error`.
-fn build(source: &Path, arch: &str, folder: &Path) -> Result<Value> {
+fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     let mut command = selkie();
     command.args(["--json", "build", "--force", "--arch", arch]).arg(source);
+    command.args(row.member().map(|it| ["--package", it]).into_iter().flatten());
     command.env("CARGO_TARGET_DIR", folder.join("cargo"));
     let output = command.output().context("cannot start selkie")?;
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
