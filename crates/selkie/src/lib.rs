@@ -45,6 +45,7 @@ mod json;
 pub mod loader;
 mod options;
 mod origin;
+mod process;
 mod receipt;
 mod recording;
 mod report;

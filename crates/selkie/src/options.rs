@@ -52,6 +52,30 @@ impl Svm {
         self
     }
 
+    /// Sets whether a transaction that was processed before is dropped (default: `true`). Setting
+    /// it to `false` also forgets which transactions were processed.
+    ///
+    /// ```
+    /// # use selkie::{keypair, system, Signer, Svm};
+    /// # let alice = keypair("alice");
+    /// let mut svm = Svm::new().with_duplicate_checks(false);
+    /// svm.airdrop(&alice.pubkey(), 10_000_000)?;
+    /// let same = svm.sign(&[system::transfer(&alice.pubkey(), &alice.pubkey(), 1)], &[&alice])?;
+    /// svm.send(&same)?;
+    /// svm.send(&same)?;
+    /// assert_eq!(svm.balance(&alice.pubkey()), 10_000_000 - 2 * 5_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_duplicate_checks(mut self, checks: bool) -> Self {
+        self.checks_duplicates = checks;
+        if !checks {
+            let state = self.journal.state_mut();
+            state.blockhash_queue = state.blockhash_queue.without_processed();
+        }
+        self
+    }
+
     /// Selects the engine that runs programs. Results are the same with every engine.
     #[must_use]
     pub fn with_engine(mut self, engine: Engine) -> Self {
@@ -103,6 +127,29 @@ impl Svm {
     #[must_use]
     pub fn with_instruction_budget(mut self, budget: ComputeBudget) -> Self {
         self.instruction_budget = budget;
+        self
+    }
+
+    /// Sets the compute budget of every transaction, whatever its compute budget instructions
+    /// request; `None` (the default) lets them request one. Fees stay as requested.
+    ///
+    /// ```
+    /// # use selkie::{keypair, system, ComputeBudget, InstructionError, Signer, Svm};
+    /// # let alice = keypair("alice");
+    /// let budget = ComputeBudget { compute_unit_limit: 149, heap_bytes: 32 * 1024 };
+    /// let mut svm = Svm::new().with_transaction_budget(Some(budget));
+    /// svm.airdrop(&alice.pubkey(), 10_000_000)?;
+    /// let transfer = system::transfer(&alice.pubkey(), &alice.pubkey(), 1);
+    /// let failed = svm.send_instructions(&[transfer], &[&alice]).unwrap_err();
+    /// assert_eq!(
+    ///     failed.instruction_error(),
+    ///     Some(&InstructionError::ComputationalBudgetExceeded)
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_transaction_budget(mut self, budget: Option<ComputeBudget>) -> Self {
+        self.transaction_budget = budget;
         self
     }
 

@@ -5,13 +5,10 @@ use std::sync::Arc;
 
 use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_svm::{
-    AccountStore, ChainState, ComputeBudget, Engine, Environment, Inspector, MessageId,
-    ProcessOptions, Processed, WorkspacePool,
-    blockhash_queue::BlockhashQueue,
-    process,
+    AccountStore, ComputeBudget, Engine, Environment, Inspector, MessageId, Processed,
+    WorkspacePool,
     program_cache::{ProgramCache, ProgramFile},
     sysvars::minimum_balance,
-    transaction::Transaction as Sanitized,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
 use solana_hash::Hash;
@@ -19,7 +16,6 @@ use solana_instruction::Instruction;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
-use solana_transaction_error::TransactionError;
 
 use crate::{
     check::Check,
@@ -64,8 +60,11 @@ pub struct Svm {
     pub(crate) engine: Engine,
     pub(crate) verifies_signatures: bool,
     pub(crate) checks_blockhashes: bool,
+    pub(crate) checks_duplicates: bool,
     pub(crate) slot_milliseconds: u64,
     pub(crate) instruction_budget: ComputeBudget,
+    /// The compute budget of every transaction, whatever it requests.
+    pub(crate) transaction_budget: Option<ComputeBudget>,
     /// The files that programs were added from; `None` if no program was added by path.
     pub(crate) origins: Option<Arc<Origins>>,
     /// Whether every receipt keeps what [`Receipt::replay`] needs.
@@ -111,8 +110,10 @@ impl Svm {
             engine: Engine::default(),
             verifies_signatures: true,
             checks_blockhashes: true,
+            checks_duplicates: true,
             slot_milliseconds: SLOT_MILLISECONDS,
             instruction_budget: genesis::INSTRUCTION_BUDGET,
+            transaction_budget: None,
             origins: None,
             keeps_replays: recording::is_on(),
         }
@@ -195,7 +196,9 @@ impl Svm {
         let receipt = Arc::make_mut(&mut entry);
         if let Some((blockhash, message)) = self.process(transaction, inspector, receipt) {
             self.commit(&entry);
-            self.journal.add_processed(blockhash, message);
+            if self.checks_duplicates {
+                self.journal.add_processed(blockhash, message);
+            }
             self.journal.add_sent(Arc::clone(&entry));
         }
         finish(entry)
@@ -283,35 +286,6 @@ impl Svm {
         let mut receipt = self.malformed(malformed);
         receipt.processed.notes = notes;
         FailedTransaction { error, receipt: Arc::new(receipt) }
-    }
-
-    fn process_sanitized(
-        &self,
-        transaction: &Sanitized,
-        recorder: &mut FailureRecorder<'_>,
-        processed: &mut Box<Processed>,
-    ) -> Result<(), TransactionError> {
-        let state = self.journal.state();
-        let any_blockhash;
-        let blockhash_queue = if self.checks_blockhashes {
-            &state.blockhash_queue
-        } else {
-            any_blockhash = BlockhashQueue::new([*transaction.blockhash()]);
-            &any_blockhash
-        };
-        let chain = ChainState {
-            accounts: &state.accounts,
-            environment: &state.environment,
-            blockhash_queue,
-            programs: &self.programs,
-        };
-        let options =
-            ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
-        self.workspaces.with(|workspace| {
-            let result = process(transaction, &chain, &options, Some(recorder), workspace)?;
-            workspace.recycle(core::mem::replace(processed, result));
-            Ok(())
-        })
     }
 
     /// Adds lamports to an account, creating it if it does not exist.

@@ -1,0 +1,139 @@
+//! Transactions, messages and instructions, whose parts are moved.
+
+use selkie::{InnerInstruction as Inner, message as to};
+use solana_instruction::{AccountMeta, Instruction};
+use solana_message::{
+    self as from, Message, MessageHeader, VersionedMessage,
+    compiled_instruction::CompiledInstruction,
+    inner_instruction::{InnerInstruction, InnerInstructionsList},
+};
+use solana_transaction::versioned::VersionedTransaction;
+
+/// Converts an instruction to Selkie's version.
+#[must_use]
+pub fn to_instruction(instruction: Instruction) -> selkie::Instruction {
+    let Instruction { program_id, accounts, data } = instruction;
+    let to_meta = |meta: AccountMeta| {
+        let AccountMeta { pubkey, is_signer, is_writable } = meta;
+        selkie::AccountMeta { pubkey, is_signer, is_writable }
+    };
+    let accounts = accounts.into_iter().map(to_meta).collect();
+    selkie::Instruction { program_id, accounts, data }
+}
+
+/// Converts a transaction to Selkie's version.
+#[must_use]
+pub fn to_transaction(transaction: VersionedTransaction) -> selkie::VersionedTransaction {
+    let VersionedTransaction { signatures, message } = transaction;
+    selkie::VersionedTransaction { signatures, message: to_message(message) }
+}
+
+/// Converts a message to Selkie's version.
+#[must_use]
+pub fn to_message(message: VersionedMessage) -> selkie::VersionedMessage {
+    match message {
+        VersionedMessage::Legacy(message) => selkie::VersionedMessage::Legacy(to_legacy(message)),
+        VersionedMessage::V0(message) => selkie::VersionedMessage::V0(to_v0(message)),
+        VersionedMessage::V1(message) => selkie::VersionedMessage::V1(to_v1(message)),
+    }
+}
+
+fn to_legacy(message: Message) -> to::Message {
+    let Message { header, account_keys, recent_blockhash, instructions } = message;
+    let (header, instructions) = (to_header(header), to_compiled(instructions));
+    to::Message { header, account_keys, recent_blockhash, instructions }
+}
+
+fn to_v0(message: from::v0::Message) -> to::v0::Message {
+    let to_lookup =
+        |lookup: from::v0::MessageAddressTableLookup| to::v0::MessageAddressTableLookup {
+            account_key: lookup.account_key,
+            writable_indexes: lookup.writable_indexes,
+            readonly_indexes: lookup.readonly_indexes,
+        };
+    to::v0::Message {
+        header: to_header(message.header),
+        account_keys: message.account_keys,
+        recent_blockhash: message.recent_blockhash,
+        instructions: to_compiled(message.instructions),
+        address_table_lookups: message.address_table_lookups.into_iter().map(to_lookup).collect(),
+    }
+}
+
+fn to_v1(message: from::v1::Message) -> to::v1::Message {
+    let from::v1::TransactionConfig {
+        priority_fee,
+        compute_unit_limit,
+        loaded_accounts_data_size_limit,
+        heap_size,
+    } = message.config;
+    to::v1::Message {
+        header: to_header(message.header),
+        config: to::v1::TransactionConfig {
+            priority_fee,
+            compute_unit_limit,
+            loaded_accounts_data_size_limit,
+            heap_size,
+        },
+        lifetime_specifier: message.lifetime_specifier,
+        account_keys: message.account_keys,
+        instructions: to_compiled(message.instructions),
+    }
+}
+
+fn to_header(header: MessageHeader) -> to::MessageHeader {
+    let MessageHeader {
+        num_required_signatures,
+        num_readonly_signed_accounts,
+        num_readonly_unsigned_accounts,
+    } = header;
+    to::MessageHeader {
+        num_required_signatures,
+        num_readonly_signed_accounts,
+        num_readonly_unsigned_accounts,
+    }
+}
+
+fn to_compiled(
+    instructions: Vec<CompiledInstruction>,
+) -> Vec<to::compiled_instruction::CompiledInstruction> {
+    let convert = |instruction: CompiledInstruction| {
+        let CompiledInstruction { program_id_index, accounts, data } = instruction;
+        to::compiled_instruction::CompiledInstruction { program_id_index, accounts, data }
+    };
+    instructions.into_iter().map(convert).collect()
+}
+
+/// Copies the inner instructions of a receipt.
+#[must_use]
+pub fn from_inner_instructions(instructions: &[Vec<Inner>]) -> InnerInstructionsList {
+    let convert = |inner: &Inner| InnerInstruction {
+        instruction: CompiledInstruction {
+            program_id_index: inner.program_index,
+            accounts: inner.accounts.clone(),
+            data: inner.data.clone(),
+        },
+        stack_height: inner.stack_height,
+    };
+    instructions.iter().map(|inner| inner.iter().map(convert).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_keep_their_bytes() {
+        let key = selkie::address("key");
+        let transfer = Instruction::new_with_bytes(key, &[1, 2], vec![AccountMeta::new(key, true)]);
+        let legacy = Message::new(&[transfer.clone()], Some(&key));
+        let v0 =
+            from::v0::Message::try_compile(&key, &[transfer.clone()], &[], legacy.recent_blockhash);
+        let messages =
+            [VersionedMessage::Legacy(legacy), VersionedMessage::V0(v0.expect("it compiles"))];
+        for message in messages {
+            assert_eq!(to_message(message.clone()).serialize(), message.serialize());
+        }
+        assert_eq!(to_instruction(transfer).accounts, [selkie::AccountMeta::new(key, true)]);
+    }
+}

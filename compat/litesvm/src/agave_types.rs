@@ -1,0 +1,34 @@
+//! The types of agave's crates, converted.
+
+use solana_address::Address;
+use solana_svm_callback::InvokeContextCallback;
+
+use crate::{LiteSVM, features::FeatureSet, types::ComputeBudget};
+
+impl From<agave_feature_set::FeatureSet> for FeatureSet {
+    fn from(features: agave_feature_set::FeatureSet) -> Self {
+        let mut set = Self::default();
+        // In any order: each one is set once.
+        let mut active: Vec<_> = features.active().iter().collect();
+        active.sort();
+        active.into_iter().for_each(|(id, slot)| set.activate(id, *slot));
+        set
+    }
+}
+
+/// Takes the limits; the costs are mainnet's.
+impl From<solana_compute_budget::compute_budget::ComputeBudget> for ComputeBudget {
+    fn from(budget: solana_compute_budget::compute_budget::ComputeBudget) -> Self {
+        Self { compute_unit_limit: budget.compute_unit_limit, heap_size: budget.heap_size }
+    }
+}
+
+impl InvokeContextCallback for LiteSVM {
+    fn get_epoch_stake(&self) -> u64 {
+        self.epoch_total_stake()
+    }
+
+    fn get_epoch_stake_for_vote_account(&self, vote_address: &Address) -> u64 {
+        self.epoch_stake(vote_address)
+    }
+}

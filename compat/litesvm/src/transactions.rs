@@ -1,0 +1,128 @@
+//! Transactions: sent, simulated, looked up; airdrops.
+
+use selkie::{FailedTransaction, Receipt, Stage};
+use selkie_convert::{
+    from_inner_instructions, from_shared_account, from_transaction_error, to_transaction,
+};
+use solana_address::Address;
+use solana_keypair::{Keypair, Signer};
+use solana_message::{
+    AccountMeta, Instruction, Message, VersionedMessage, inner_instruction::InnerInstructionsList,
+};
+use solana_sdk_ids::system_program;
+use solana_signature::Signature;
+use solana_transaction::versioned::VersionedTransaction;
+
+use crate::{
+    LiteSVM,
+    types::{
+        FailedTransactionMetadata, SimulatedTransactionInfo, TransactionMetadata,
+        TransactionResult, TransactionReturnData,
+    },
+};
+
+impl LiteSVM {
+    /// Processes a transaction.
+    ///
+    /// # Errors
+    /// If it fails or is dropped.
+    pub fn send_transaction(&mut self, tx: impl Into<VersionedTransaction>) -> TransactionResult {
+        let sent = self.svm_mut().send(to_transaction(tx.into()));
+        let (receipt, result) = match sent {
+            Ok(receipt) => {
+                let metadata = metadata(&receipt);
+                (receipt, Ok(metadata))
+            }
+            Err(failed) => (failed.receipt.clone(), Err(failure(failed))),
+        };
+        if receipt.stage != Stage::Dropped {
+            self.history.add(receipt.signature(), &result);
+        }
+        result
+    }
+
+    /// Processes a transaction without changing anything.
+    ///
+    /// # Errors
+    /// If it would fail or be dropped.
+    pub fn simulate_transaction(
+        &self,
+        tx: impl Into<VersionedTransaction>,
+    ) -> Result<SimulatedTransactionInfo, FailedTransactionMetadata> {
+        let receipt = self.svm().simulate(to_transaction(tx.into())).map_err(failure)?;
+        let writable = receipt.accounts.iter().filter(|change| change.is_writable);
+        let post_accounts = writable.map(|change| {
+            (change.key, from_shared_account(change.after().cloned().unwrap_or_default()))
+        });
+        Ok(SimulatedTransactionInfo {
+            meta: metadata(&receipt),
+            post_accounts: post_accounts.collect(),
+        })
+    }
+
+    /// Returns the result of a recent transaction that paid its fee.
+    #[must_use]
+    pub fn get_transaction(&self, signature: &Signature) -> Option<&TransactionResult> {
+        self.history.get(signature)
+    }
+
+    /// Transfers lamports from the account of [`LiteSVM::airdrop_pubkey`], by a transaction.
+    ///
+    /// # Errors
+    /// If the transaction fails; for example, if it repeats an earlier one.
+    pub fn airdrop(&mut self, address: &Address, lamports: u64) -> TransactionResult {
+        let payer = self.airdrop_keypair();
+        let key = payer.pubkey();
+        let instruction = transfer(&key, address, lamports);
+        let message =
+            Message::new_with_blockhash(&[instruction], Some(&key), &self.latest_blockhash());
+        let signature = payer.sign_message(&message.serialize());
+        let message = VersionedMessage::Legacy(message);
+        self.send_transaction(VersionedTransaction { signatures: vec![signature], message })
+    }
+
+    /// Returns the address of the account that pays for airdrops.
+    #[must_use]
+    pub fn airdrop_pubkey(&self) -> Address {
+        self.airdrop_keypair().pubkey()
+    }
+
+    fn airdrop_keypair(&self) -> Keypair {
+        Keypair::try_from(self.airdrop_keypair.as_slice()).expect("the keypair is valid")
+    }
+}
+
+/// Creates an instruction of the system program.
+fn transfer(from: &Address, to: &Address, lamports: u64) -> Instruction {
+    let data = [&2_u32.to_le_bytes()[..], &lamports.to_le_bytes()].concat();
+    let accounts = vec![AccountMeta::new(*from, true), AccountMeta::new(*to, false)];
+    Instruction { program_id: system_program::ID, accounts, data }
+}
+
+fn failure(failed: FailedTransaction) -> FailedTransactionMetadata {
+    let meta = metadata(&failed.receipt);
+    FailedTransactionMetadata { err: from_transaction_error(failed.error), meta }
+}
+
+fn metadata(receipt: &Receipt) -> TransactionMetadata {
+    let return_data = receipt.return_data.as_ref();
+    TransactionMetadata {
+        signature: receipt.signature(),
+        logs: receipt.logs.clone(),
+        inner_instructions: inner_instructions(receipt),
+        compute_units_consumed: receipt.compute_units,
+        return_data: return_data
+            .map(|it| TransactionReturnData { program_id: it.program_id, data: it.data.clone() })
+            .unwrap_or_default(),
+        fee: receipt.fee.total(),
+    }
+}
+
+/// Returns one list for each top-level instruction, including those that were not reached.
+fn inner_instructions(receipt: &Receipt) -> InnerInstructionsList {
+    let mut lists = from_inner_instructions(&receipt.inner_instructions);
+    if receipt.stage == Stage::Executed {
+        lists.resize_with(receipt.message().instructions().len(), Vec::new);
+    }
+    lists
+}

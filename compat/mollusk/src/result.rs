@@ -1,0 +1,18 @@
+//! Results of instructions, and checks of them.
+
+pub mod check;
+pub mod compare;
+pub mod config;
+pub mod types;
+
+pub(crate) use crate::result::config::fail;
+#[cfg(feature = "cpi-compute-units")]
+pub use crate::result::types::CpiComputeUnits;
+#[cfg(feature = "inner-instructions")]
+pub use crate::result::types::InnerInstruction;
+pub use crate::result::{
+    check::{AccountCheckBuilder, Check},
+    compare::Compare,
+    config::Config,
+    types::{InstructionResult, ProgramResult, TransactionProgramResult, TransactionResult},
+};

@@ -1,0 +1,165 @@
+//! Sysvars.
+
+use solana_account::Account;
+use solana_clock::Clock;
+use solana_epoch_rewards::EpochRewards;
+use solana_epoch_schedule::EpochSchedule;
+use solana_hash::Hash;
+use solana_last_restart_slot::LastRestartSlot;
+use solana_pubkey::Pubkey;
+use solana_rent::Rent;
+use solana_sdk_ids::sysvar as ids;
+use solana_slot_hashes::SlotHashes;
+use solana_stake_history::{StakeHistory, StakeHistoryEntry};
+
+/// How many slot hashes there are.
+const SLOT_HASHES: usize = 512;
+/// Mollusk's rent, which mainnet has lowered since.
+const LAMPORTS_PER_BYTE: u64 = 6960;
+
+/// The sysvars that instructions see.
+#[derive(PartialEq, Debug)]
+pub struct Sysvars {
+    /// The clock.
+    pub clock: Clock,
+    /// The epoch rewards.
+    pub epoch_rewards: EpochRewards,
+    /// The epoch schedule.
+    pub epoch_schedule: EpochSchedule,
+    /// The last restart slot.
+    pub last_restart_slot: LastRestartSlot,
+    /// The rent.
+    pub rent: Rent,
+    /// The slot hashes.
+    pub slot_hashes: SlotHashes,
+    /// The stake history.
+    pub stake_history: StakeHistory,
+}
+
+impl Default for Sysvars {
+    fn default() -> Self {
+        let mut stake_history = StakeHistory::default();
+        stake_history.add(0, StakeHistoryEntry::default());
+        let mut rent = Rent::default();
+        rent.lamports_per_byte = LAMPORTS_PER_BYTE;
+        Self {
+            clock: Clock::default(),
+            epoch_rewards: EpochRewards::default(),
+            epoch_schedule: EpochSchedule::without_warmup(),
+            last_restart_slot: LastRestartSlot::default(),
+            rent,
+            slot_hashes: SlotHashes::new(&[(0, Hash::default()); SLOT_HASHES]),
+            stake_history,
+        }
+    }
+}
+
+impl Sysvars {
+    /// Sets the clock to a slot, and fills the slot hashes up to the slot before it.
+    pub fn warp_to_slot(&mut self, slot: u64) {
+        self.clock = Clock {
+            slot,
+            epoch: self.epoch_schedule.get_epoch(slot),
+            leader_schedule_epoch: self.epoch_schedule.get_leader_schedule_epoch(slot),
+            ..Clock::default()
+        };
+        let last = self.slot_hashes.first().map_or(0, |(slot, _)| *slot);
+        for slot in last.max(slot.saturating_sub(SLOT_HASHES as u64))..slot {
+            self.slot_hashes.add(slot, Hash::default());
+        }
+    }
+
+    /// Returns the accounts of all sysvars.
+    #[must_use]
+    pub fn get_all_keyed_sysvar_accounts(&self) -> Vec<(Pubkey, Account)> {
+        self.data().into_iter().map(|(id, data)| (id, self.account(data))).collect()
+    }
+
+    /// Returns the account of a sysvar.
+    pub(crate) fn maybe_create_sysvar_account(&self, id: &Pubkey) -> Option<Account> {
+        let (_, data) = self.data().into_iter().find(|(it, _)| it == id)?;
+        Some(self.account(data))
+    }
+
+    fn keyed_account(&self, id: Pubkey) -> (Pubkey, Account) {
+        let account = self.maybe_create_sysvar_account(&id);
+        (id, account.expect("every function names a sysvar that is present"))
+    }
+
+    fn account(&self, data: Vec<u8>) -> Account {
+        let lamports = self.rent.minimum_balance(data.len());
+        Account { lamports, data, owner: ids::ID, ..Account::default() }
+    }
+
+    /// Returns the sysvars, serialized.
+    pub(crate) fn data(&self) -> [(Pubkey, Vec<u8>); 8] {
+        let count = |count: usize| (count as u64).to_le_bytes().to_vec();
+        let mut slot_hashes = count(self.slot_hashes.len());
+        for (slot, hash) in self.slot_hashes.iter() {
+            slot_hashes.extend(slot.to_le_bytes());
+            slot_hashes.extend(hash.as_ref());
+        }
+        let mut stake_history = count(self.stake_history.len());
+        for (epoch, entry) in self.stake_history.iter() {
+            let StakeHistoryEntry { effective, activating, deactivating } = *entry;
+            let numbers = [*epoch, effective, activating, deactivating];
+            stake_history.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        }
+        [
+            (ids::clock::ID, bytes(&self.clock)),
+            (ids::epoch_rewards::ID, bytes(&self.epoch_rewards)),
+            (ids::epoch_schedule::ID, bytes(&self.epoch_schedule)),
+            (ids::last_restart_slot::ID, bytes(&self.last_restart_slot)),
+            (ids::rent::ID, bytes(&self.rent)),
+            (ids::slot_hashes::ID, slot_hashes),
+            (ids::stake_history::ID, stake_history),
+            (ids::recent_blockhashes::ID, count(0)),
+        ]
+    }
+}
+
+fn bytes<T: wincode::Serialize<Src = T>>(sysvar: &T) -> Vec<u8> {
+    wincode::serialize(sysvar).expect("a sysvar can be serialized")
+}
+
+/// One function of [`Sysvars`] per row, with its sysvar.
+macro_rules! keyed_accounts {
+    ($($name:ident => $sysvar:ident,)*) => {
+        impl Sysvars {
+            $(
+                #[doc = concat!("Returns the account of the sysvar `", stringify!($sysvar), "`.")]
+                #[must_use]
+                pub fn $name(&self) -> (Pubkey, Account) {
+                    self.keyed_account(ids::$sysvar::ID)
+                }
+            )*
+        }
+    };
+}
+
+keyed_accounts! {
+    keyed_account_for_clock_sysvar => clock,
+    keyed_account_for_epoch_rewards_sysvar => epoch_rewards,
+    keyed_account_for_epoch_schedule_sysvar => epoch_schedule,
+    keyed_account_for_last_restart_slot_sysvar => last_restart_slot,
+    keyed_account_for_rent_sysvar => rent,
+    keyed_account_for_slot_hashes_sysvar => slot_hashes,
+    keyed_account_for_stake_history_sysvar => stake_history,
+    keyed_account_for_recent_blockhashes_sysvar => recent_blockhashes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slot_hashes_end_before_the_slot() {
+        let mut sysvars = Sysvars::default();
+        for slot in [200, 4_000, 800_000] {
+            sysvars.warp_to_slot(slot);
+            assert_eq!(sysvars.clock.slot, slot);
+            assert_eq!(sysvars.slot_hashes.first(), Some(&(slot - 1, Hash::default())));
+            assert_eq!(sysvars.slot_hashes.len(), SLOT_HASHES);
+        }
+    }
+}

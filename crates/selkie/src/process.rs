@@ -1,0 +1,47 @@
+//! Runs a sanitized transaction against the chain.
+
+use selkie_svm::{
+    ChainState, ProcessOptions, Processed, blockhash_queue::BlockhashQueue, process,
+    process_with_budget, transaction::Transaction,
+};
+use solana_transaction_error::TransactionError;
+
+use crate::{receipt::FailureRecorder, svm::Svm};
+
+impl Svm {
+    /// Processes a transaction and writes the result into `processed`, reusing its allocations.
+    pub(crate) fn process_sanitized(
+        &self,
+        transaction: &Transaction,
+        recorder: &mut FailureRecorder<'_>,
+        processed: &mut Box<Processed>,
+    ) -> Result<(), TransactionError> {
+        let state = self.journal.state();
+        let any_blockhash;
+        let blockhash_queue = if self.checks_blockhashes {
+            &state.blockhash_queue
+        } else {
+            any_blockhash = BlockhashQueue::new([*transaction.blockhash()]);
+            &any_blockhash
+        };
+        let chain = ChainState {
+            accounts: &state.accounts,
+            environment: &state.environment,
+            blockhash_queue,
+            programs: &self.programs,
+        };
+        let options =
+            ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
+        self.workspaces.with(|workspace| {
+            let result = match self.transaction_budget {
+                None => process(transaction, &chain, &options, Some(recorder), workspace)?,
+                Some(budget) => {
+                    let recorder = Some(recorder as _);
+                    process_with_budget(budget, transaction, &chain, &options, recorder, workspace)?
+                }
+            };
+            workspace.recycle(core::mem::replace(processed, result));
+            Ok(())
+        })
+    }
+}
