@@ -17,6 +17,7 @@ use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
+    fixture::Direct,
     receipt::{FailureRecorder, Receipt, Stage},
     store::Accounts,
     svm::Svm,
@@ -163,8 +164,9 @@ impl Svm {
             evidence,
         };
         if self.keeps_replays || receipt.result.is_err() {
-            let given = overlay.given.into_iter().map(|(key, account)| (key, account.into()));
-            self.keep_replay(&mut receipt, Some((instructions, &given.collect::<Vec<_>>())));
+            let given = overlay.given.keys().copied().collect();
+            let (instructions, budget) = (instructions.to_vec(), self.instruction_budget);
+            self.keep_replay(&mut receipt, Some(Direct { instructions, given, budget }));
         }
         receipt
     }

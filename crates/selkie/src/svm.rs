@@ -12,14 +12,13 @@ use selkie_svm::{
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
 use solana_hash::Hash;
-use solana_instruction::Instruction;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
     check::Check,
-    fixture::RecordedState,
+    fixture::{Direct, RecordedState},
     genesis,
     journal::{Journal, Snapshot, SnapshotError},
     origin::Origins,
@@ -256,15 +255,8 @@ impl Svm {
 
     /// Keeps the state before a transaction in its receipt, and writes it to the folder of recordings.
     #[cold]
-    pub(crate) fn keep_replay(
-        &self,
-        receipt: &mut Receipt,
-        direct: Option<(&[Instruction], &[(Pubkey, Account)])>,
-    ) {
-        let mut state = RecordedState::of(self, receipt);
-        if let Some((instructions, accounts)) = direct {
-            state.set_instructions(self, instructions, accounts);
-        }
+    pub(crate) fn keep_replay(&self, receipt: &mut Receipt, direct: Option<Direct>) {
+        let state = RecordedState::of(self, receipt, direct);
         recording::write(|id| state.fixture(id, receipt));
         let evidence = receipt.evidence.get_or_insert_default();
         evidence.replay = Some(state);

@@ -70,7 +70,7 @@ impl Tables {
         let [programs, functions, syscalls] = tables.map(sorted);
         let lines = lines.into_iter().map(|(line, own)| {
             let name = format!("{}:{}", line.file, line.line);
-            (line.clone(), Row { own, total: own, ..row(&name, "") })
+            (line, Row { own, total: own, ..row(&name, "") })
         });
         Self { programs, functions, syscalls, lines: sorted(lines.collect()) }
     }
