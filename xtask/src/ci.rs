@@ -208,7 +208,8 @@ fn agave(command: &str) -> Command {
 }
 
 /// Example projects with tests, and the name of the program that each builds.
-const PROJECTS: &[(&str, &str)] = &[("rust/vault", "vault"), ("anchor/tally", "tally")];
+const PROJECTS: &[(&str, &str)] =
+    &[("rust/vault", "vault"), ("rust/payout", "payout"), ("anchor/tally", "tally")];
 
 /// Builds an example and runs its tests, as a user would.
 fn test_project((project, program): &(&str, &str)) -> Result<()> {

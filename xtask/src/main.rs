@@ -17,6 +17,7 @@ mod ratchets;
 mod source;
 mod tidy;
 mod toolchains;
+mod vscode;
 mod walkthroughs;
 mod wild;
 
@@ -74,6 +75,7 @@ const CHORES: &[Chore] = &[
         "             Solana's clients in JavaScript and Python against the node",
         clients::run,
     ),
+    ("vscode", "             write the extension for Visual Studio Code", vscode::run),
     (
         "wild",
         "[PACKAGE...]    build programs of other authors for docs/rust-programs.md",

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie_debug::{History, PathMap, Session, StartAt};
+use selkie_debug::{History, PathMap, Session, StartAt, info::is_library};
 use selkie_replay::{DebugFiles, ReplayFile, Timeline};
 
 use crate::ui::Advise as _;
@@ -93,9 +93,27 @@ impl Debuggee<'_> {
     }
 }
 
+/// Returns the path of a source file here. A file that is not where the compiler has recorded it is
+/// looked for in the folder, by the last parts of its path.
+pub(crate) fn find_source(folder: &Path, recorded: &str) -> Option<PathBuf> {
+    let exact = folder.join(recorded);
+    if exact.is_file() {
+        return Some(std::path::absolute(exact).unwrap_or_default());
+    }
+    if is_library(recorded) {
+        return None;
+    }
+    let parts: Vec<&str> = recorded.split(['/', '\\']).filter(|it| !it.is_empty()).collect();
+    // Names alone, as `lib.rs`, are in each package.
+    let suffixes = (1..parts.len().saturating_sub(1)).map(|start| parts[start..].join("/"));
+    let found = suffixes.map(|suffix| folder.join(suffix)).find(|it| it.is_file())?;
+    std::path::absolute(found).ok()
+}
+
 /// Returns the text of a source file, if it is here and not too long.
 pub(crate) fn source(path: &str) -> Option<String> {
-    let is_short = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= SOURCE_BYTES_MAX);
+    let path = find_source(Path::new(""), path)?;
+    let is_short = fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() <= SOURCE_BYTES_MAX);
     is_short
         .then(|| fs::read(path).ok())
         .flatten()

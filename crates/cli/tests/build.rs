@@ -45,6 +45,8 @@ macro_rules! tests {
 const TESTS: &[(&str, Needs, fn())] = tests! {
     C c_programs_build_with_every_installed_clang
     Rust rust_programs_build_with_and_without_std
+    Rust optimised_programs_are_debugged_backwards
+    Rust malformed_debug_information_gives_fewer_answers
     C unchanged_projects_are_not_rebuilt
     C a_project_may_mix_c_and_assembly
     C objects_of_c_and_assembly_are_linked
@@ -239,6 +241,54 @@ fn numbers(place: &Place, version: &str) {
     let said = place.both(program, &["--data", "u8:3,u8:5,u8:3"]);
     for line in NUMBERS {
         assert!(said.stdout.contains(line), "no `{line}` in\n{}", said.stdout);
+    }
+}
+
+/// Builds the example with the bug, and returns where it is.
+fn payout(name: &str) -> (Place, &'static str) {
+    let place = Place::new(name);
+    let folder = "examples/rust/payout";
+    place.build(folder, &["."]);
+    (place, folder)
+}
+
+fn optimised_programs_are_debugged_backwards() {
+    let (place, folder) = payout("build-payout");
+    let program = "target/deploy/payout.so";
+    let saved = ["run", program, "--input", "input.json", "--save-replay", "call.replay"];
+    let failed = place.run_in(folder, &saved);
+    assert_eq!(failed.code, Some(1), "{}", failed.text());
+    let commands = ["bt", "p pool", "who *first", "break share", "rc", "p pool as u32 * points"];
+    let commands = commands.iter().flat_map(|it| ["-x", *it]);
+    let arguments: Vec<&str> = ["debug", "call.replay"].into_iter().chain(commands).collect();
+    let output = place.run_in(folder, &arguments);
+    assert_eq!(output.code, Some(0), "{}", output.text());
+    let found = output.stdout;
+    for expected in ["pool", "1000000", "*first = share(pool, points)", "lib.rs:33"] {
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+}
+
+fn malformed_debug_information_gives_fewer_answers() {
+    let (place, folder) = payout("build-malformed");
+    let path = place.folder.join(folder).join("target/deploy/payout.so.debug");
+    let whole = fs::read(path).expect("it was built");
+    let ask = |bytes: Vec<u8>| {
+        let info = selkie_debug::DebugInfo::load(&bytes.into());
+        for pc in (0..100).step_by(9) {
+            let scopes = info.scopes_at(pc);
+            let variables: Vec<_> = scopes.iter().flat_map(|it| info.variables(it)).collect();
+            variables.iter().for_each(|it| drop(info.type_of(&it.ty)));
+        }
+        let _ = (info.line_places("lib.rs", 20), info.function_places("process"));
+    };
+    for len in (0..whole.len()).step_by(1009) {
+        ask(whole[..len].to_vec());
+    }
+    for at in (64..whole.len()).step_by(211) {
+        let mut broken = whole.clone();
+        broken[at] ^= 0xff;
+        ask(broken);
     }
 }
 

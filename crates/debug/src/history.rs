@@ -11,11 +11,15 @@ use std::{collections::BTreeSet, fs, sync::Arc};
 
 use selkie::Pubkey;
 use selkie_inspect::{Labels, instruction_text};
+use selkie_isa::layout::SLOT_BYTES;
 use selkie_replay::{
     DebugFiles, Edit, EditError, Level, ProgramView, State, Timeline, Visitor, Write,
 };
 
 use crate::guest::{Guest, Unreadable};
+
+/// The opcode of `lddw`, whose second slot has the opcode 0.
+const LDDW: u8 = 0x18;
 
 /// A program of a run.
 #[derive(Clone, Debug)]
@@ -110,6 +114,18 @@ pub enum EventKind {
     Error,
 }
 
+impl EventKind {
+    /// Returns the name of the filter for such events.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Trap => "trap",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// A run whose moments can be visited in any order: the timeline of a replay, with the programs in it.
 pub struct History {
     timeline: Timeline,
@@ -199,8 +215,10 @@ impl History {
     /// Returns the number of instruction slots of a program.
     #[must_use]
     pub fn slots(&self, program: usize) -> u32 {
-        let slots =
-            self.views.get(program).map_or(0, |it| it.program.executable().text().len() / 8);
+        let slots = self
+            .views
+            .get(program)
+            .map_or(0, |it| it.program.executable().text().len() / SLOT_BYTES);
         u32::try_from(slots).unwrap_or(u32::MAX)
     }
 
@@ -210,7 +228,12 @@ impl History {
         let Some(view) = self.views.get(program) else { return Vec::new() };
         let labels = Labels::new(&view.program, &view.graph);
         let pcs = pcs.start..pcs.end.min(self.slots(program));
-        pcs.map(|pc| instruction_text(view.program.executable(), &labels, pc as usize)).collect()
+        let executable = view.program.executable();
+        let text = |pc: u32| match is_second_slot(executable.text(), pc as usize) {
+            true => "(second slot of lddw)".to_owned(),
+            false => instruction_text(executable, &labels, pc as usize),
+        };
+        pcs.map(text).collect()
     }
 
     /// Visits the moments of a range in order, until the visitor breaks.
@@ -258,6 +281,12 @@ impl ProgramFile {
         let debug = debug.unwrap_or_else(|| view.elf.clone()).into();
         Self { name: stem.unwrap_or(&address).to_owned(), debug, address }
     }
+}
+
+/// Returns whether a slot is the second one of an instruction that has two.
+fn is_second_slot(text: &[u8], pc: usize) -> bool {
+    let opcode = |pc: usize| text.get(pc * SLOT_BYTES).copied();
+    opcode(pc) == Some(0) && pc.checked_sub(1).and_then(opcode) == Some(LDDW)
 }
 
 /// Shows a visitor's moments to a function.

@@ -40,6 +40,10 @@ pub(crate) struct DebugArgs {
     #[arg(short = 'x', long = "execute", value_name = "COMMAND")]
     pub(crate) commands: Vec<String>,
 
+    /// Do the commands in a file, one on each line, and end
+    #[arg(long = "script", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) script: Option<PathBuf>,
+
     /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
     /// target/deploy are found anyway
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]

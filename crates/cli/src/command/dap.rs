@@ -3,7 +3,7 @@
 use std::{
     io::{self, BufReader},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use anyhow::{Context as _, Result};
@@ -14,12 +14,16 @@ use selkie_debug::{
 
 use crate::{
     args::debug::DapArgs,
-    debuggee::Debuggee,
+    debuggee::{Debuggee, find_source},
     ui::{Advise as _, Status, Ui},
 };
 
 /// The files of this machine.
-struct Disk;
+#[derive(Default)]
+struct Disk {
+    /// The folder of the session, which relative paths are in.
+    folder: PathBuf,
+}
 
 impl Surroundings for Disk {
     fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
@@ -38,12 +42,12 @@ impl Surroundings for Disk {
             steps_into_libraries: arguments.step_into_libraries,
             start_at: arguments.start_at,
         };
-        let folder = if arguments.cwd.is_some() { folder.as_path() } else { Path::new(".") };
-        debuggee.open(folder).map_err(|error| format!("{error:#}"))
+        self.folder.clone_from(&folder);
+        debuggee.open(&folder).map_err(|error| format!("{error:#}"))
     }
 
-    fn has_file(&self, path: &str) -> bool {
-        Path::new(path).is_file()
+    fn find_source(&self, path: &str) -> Option<String> {
+        Some(find_source(&self.folder, path)?.to_string_lossy().into_owned())
     }
 }
 
@@ -51,7 +55,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DapArgs) -> Result<Status> {
     match args.port {
         None => {
             let mut input = io::stdin().lock();
-            let ended = serve(&mut input, &mut io::stdout(), Box::new(Disk));
+            let ended = serve(&mut input, &mut io::stdout(), Box::new(Disk::default()));
             Ok(Status::of(ended.context("the editor's messages")? == Ended::Orderly))
         }
         Some(port) => listen(ui, port),
@@ -77,5 +81,5 @@ fn listen(ui: &mut Ui, port: u16) -> Result<Status> {
 fn serve_stream(stream: &TcpStream) -> io::Result<()> {
     let mut input = BufReader::new(stream);
     let mut output = stream;
-    serve(&mut input, &mut output, Box::new(Disk)).map(|_| ())
+    serve(&mut input, &mut output, Box::new(Disk::default())).map(|_| ())
 }

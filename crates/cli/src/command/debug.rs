@@ -19,6 +19,7 @@ use crate::{
     args::debug::DebugArgs,
     debuggee::{Debuggee, source},
     folders,
+    program::read,
     ui::{BAD, NOTE, Status, Ui},
 };
 
@@ -37,10 +38,16 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
         steps_into_libraries: args.libraries,
         start_at: args.at.map(Into::into),
     };
-    let session = debuggee.open(Path::new("."))?;
+    let session = debuggee.open(Path::new(""))?;
     let mut console = Console::new(session, Box::new(source));
-    if !args.commands.is_empty() {
-        return execute(ui, &mut console, &args.commands);
+    let mut commands = args.commands.clone();
+    if let Some(path) = &args.script {
+        let script = read(path)?;
+        let script = String::from_utf8_lossy(&script);
+        commands.extend(script.lines().filter(|it| !it.trim().is_empty()).map(str::to_owned));
+    }
+    if !commands.is_empty() {
+        return execute(ui, &mut console, &commands);
     }
     if let Outcome::Text(text) = console.begin() {
         writeln!(ui.out, "{text}")?;
@@ -63,6 +70,7 @@ fn execute(ui: &mut Ui, console: &mut Console, commands: &[String]) -> Result<St
                 Err(error) => json!({ "command": command, "error": error.to_string() }),
             });
         } else {
+            writeln!(ui.out, "{NOTE}{PROMPT}{NOTE:#}{command}")?;
             show(ui, &result)?;
         }
         if result.is_err() {

@@ -173,12 +173,29 @@ pub(super) struct Evaluate {
 
 #[derive(Deserialize, Default, Debug)]
 #[serde(rename_all = "camelCase", default)]
+pub(super) struct SetVariable {
+    pub(super) variables_reference: u64,
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+#[derive(Deserialize, Default, Debug)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct SetExpression {
+    pub(super) expression: String,
+    pub(super) value: String,
+    pub(super) frame_id: Option<u64>,
+}
+
+#[derive(Deserialize, Default, Debug)]
+#[serde(rename_all = "camelCase", default)]
 pub(super) struct Memory {
     pub(super) memory_reference: String,
     pub(super) offset: i64,
     pub(super) count: usize,
     pub(super) instruction_offset: i64,
     pub(super) instruction_count: usize,
+    pub(super) data: String,
 }
 
 #[derive(Deserialize, Default, Debug)]

@@ -88,9 +88,9 @@ impl Server {
     /// Returns a source as editors know it: a file, or a listing if the file is not here.
     pub(super) fn source_of(&self, path: &str, program: usize) -> Value {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        match self.has_file(path) {
-            true => json!({ "name": name, "path": path }),
-            false => json!({
+        match self.find_source(path) {
+            Some(path) => json!({ "name": name, "path": path }),
+            None => json!({
                 "name": format!("{name} (not here)"),
                 "sourceReference": program + 1,
                 "presentationHint": "deemphasize",
@@ -115,7 +115,7 @@ impl Server {
         let paths = session.paths().clone();
         let files = session.programs().iter().flat_map(|it| it.info.files());
         let files: Vec<String> = files.map(|it| paths.local(it)).collect();
-        let here = files.iter().filter(|it| self.has_file(it));
+        let here = files.iter().filter(|it| self.find_source(it).is_some());
         let sources: Vec<Value> = here.map(|it| self.source_of(it, 0)).collect();
         Ok(json!({ "sources": sources }))
     }

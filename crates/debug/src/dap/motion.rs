@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     breakpoint::Place,
+    history::{Event, EventKind},
     session::{Direction, Granularity, Motion, Stop},
 };
 
@@ -81,7 +82,8 @@ impl Server {
         let from = self.shown;
         let session = self.session()?;
         let position = session.position();
-        let events = session.events().iter().filter(|it| it.position >= from);
+        let is_new = |it: &&Event| it.position >= from && it.kind == EventKind::Log;
+        let events = session.events().iter().filter(is_new);
         let lines: Vec<String> = events.map(|it| it.text.clone()).collect();
         let points = session.take_output();
         let end = session.is_at_end().then(|| session.result().to_owned());

@@ -24,8 +24,8 @@ pub trait Surroundings {
     /// The reason for the user: place, cause and next step.
     fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String>;
 
-    /// Returns whether a source file is there for the editor to open.
-    fn has_file(&self, path: &str) -> bool;
+    /// Returns the path under which the editor can open a source file, if the file is there.
+    fn find_source(&self, path: &str) -> Option<String>;
 }
 
 /// How a conversation ended.
@@ -138,7 +138,10 @@ const REQUESTS: &[(&str, Handler)] = &[
     ("variables", Server::variables),
     ("evaluate", Server::evaluate),
     ("completions", Server::completions),
+    ("setVariable", Server::set_variable),
+    ("setExpression", Server::set_expression),
     ("readMemory", Server::read_memory),
+    ("writeMemory", Server::write_memory),
     ("disassemble", Server::disassemble),
     ("source", Server::source),
     ("loadedSources", Server::loaded_sources),
@@ -153,6 +156,8 @@ const CAPABILITIES: &[&str] = &[
     "supportsHitConditionalBreakpoints",
     "supportsEvaluateForHovers",
     "supportsStepBack",
+    "supportsSetVariable",
+    "supportsSetExpression",
     "supportsGotoTargetsRequest",
     "supportsCompletionsRequest",
     "supportsModulesRequest",
@@ -167,6 +172,7 @@ const CAPABILITIES: &[&str] = &[
     "supportsDataBreakpoints",
     "supportsDataBreakpointBytes",
     "supportsReadMemoryRequest",
+    "supportsWriteMemoryRequest",
     "supportsDisassembleRequest",
     "supportsCancelRequest",
     "supportsBreakpointLocationsRequest",
@@ -212,8 +218,8 @@ impl Server {
         self.session.as_mut().ok_or_else(|| "there is no run yet: send `launch` first".to_owned())
     }
 
-    pub(super) fn has_file(&self, path: &str) -> bool {
-        self.surroundings.has_file(path)
+    pub(super) fn find_source(&self, path: &str) -> Option<String> {
+        self.surroundings.find_source(path)
     }
 
     fn initialize(&mut self, arguments: &Value) -> Answer {

@@ -4,7 +4,10 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use super::{
-    arguments::{Completions, Evaluate, Memory, Scopes, StackTrace, Variables, read},
+    arguments::{
+        Completions, Evaluate, Memory, Scopes, SetExpression, SetVariable, StackTrace, Variables,
+        read,
+    },
     breakpoints::parse_address,
     code::CodeAddress,
     server::{Answer, Handle, Server},
@@ -174,8 +177,50 @@ impl Server {
             false => error.message,
         })?;
         let mut answer = self.variable(frame, shown);
-        answer["result"] = answer["value"].take();
+        let fields = answer.as_object_mut().expect("it was made as an object");
+        fields.remove("name");
+        let text = fields.remove("value").unwrap_or_default();
+        fields.insert("result".to_owned(), text);
         Ok(answer)
+    }
+
+    pub(super) fn set_variable(&mut self, arguments: &Value) -> Answer {
+        let arguments: SetVariable = read(arguments)?;
+        let reference = usize::try_from(arguments.variables_reference).unwrap_or(0);
+        let handle = reference.checked_sub(1).and_then(|it| self.handles.get(it)).cloned();
+        match handle {
+            Some(Handle::Locals(frame)) => self.assign(frame, &arguments.name, &arguments.value),
+            Some(Handle::Registers(frame)) => {
+                self.assign(frame, &format!("${}", arguments.name), &arguments.value)
+            }
+            _ => Err("parts of values are set as expressions, as `pool.total = 5`".to_owned()),
+        }
+    }
+
+    pub(super) fn set_expression(&mut self, arguments: &Value) -> Answer {
+        let arguments: SetExpression = read(arguments)?;
+        let frame = self.frame_index(arguments.frame_id);
+        self.assign(frame, &arguments.expression, &arguments.value)
+    }
+
+    fn assign(&mut self, frame: usize, target: &str, source: &str) -> Answer {
+        let session = self.session()?;
+        session.assign(frame, target, source).map_err(|error| error.message)?;
+        let shown = session.evaluate(frame, target).map_err(|error| error.message)?;
+        self.event("invalidated", json!({ "areas": ["variables"] }));
+        Ok(json!({ "value": shown.text }))
+    }
+
+    pub(super) fn write_memory(&mut self, arguments: &Value) -> Answer {
+        let arguments: Memory = read(arguments)?;
+        let address = parse_address(&arguments.memory_reference);
+        let address = address.and_then(|it| it.checked_add_signed(arguments.offset));
+        let address =
+            address.ok_or_else(|| format!("no address {}", arguments.memory_reference))?;
+        let bytes = BASE64_STANDARD.decode(&arguments.data).map_err(|error| error.to_string())?;
+        self.session()?.write_memory(address, &bytes)?;
+        self.event("invalidated", json!({ "areas": ["variables"] }));
+        Ok(json!({ "bytesWritten": bytes.len() }))
     }
 
     pub(super) fn completions(&mut self, arguments: &Value) -> Answer {

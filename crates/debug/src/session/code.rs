@@ -6,8 +6,12 @@ use std::collections::{BTreeSet, HashSet};
 use selkie_inspect::Location;
 use serde::Deserialize;
 
-use super::{Direction, Session, Shown, Stop};
-use crate::{breakpoint::Place, history::EventKind, value::Value};
+use super::{Direction, Granularity, Motion, Session, Shown, Stop};
+use crate::{
+    breakpoint::Place,
+    history::{Event, EventKind},
+    value::Value,
+};
 
 /// Where a session begins.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,8 +40,33 @@ impl Session {
             (Some(StartAt::End | StartAt::Failure), _) => self.end(),
         };
         self.go_to(position);
-        if !self.is_at_end() {
-            self.stop = Stop::Entry;
+        if self.is_at_end() {
+            return;
+        }
+        let failed = |it: &&Event| it.kind != EventKind::Log && it.position == position;
+        let failure = self.history.events().iter().find(failed).filter(|_| position > 0).cloned();
+        self.stop = match failure {
+            Some(event) => {
+                self.leave_libraries(&event);
+                Stop::Exception(event.kind.name(), event.text)
+            }
+            None => Stop::Entry,
+        };
+    }
+
+    /// Goes back from the instruction with which a program returned an error, which is in a library, to
+    /// the last line of the user's own.
+    fn leave_libraries(&mut self, failure: &Event) {
+        let is_outside = self.now(|model, moment| {
+            let has_lines =
+                model.programs.get(moment.program()).is_some_and(|it| it.info.has_lines());
+            has_lines && model.spot(moment).location.is_none()
+        });
+        if failure.kind == EventKind::Error && is_outside == Some(true) {
+            self.go(Motion::In, Direction::Backward, Granularity::Line);
+            if self.stop == Stop::Entry {
+                self.go_to(failure.position);
+            }
         }
     }
 

@@ -153,16 +153,13 @@ impl<'m> Checker<'m> {
 impl Model {
     /// Returns the stop of a happening, if a filter asks for it.
     fn filtered(&self, event: &Event) -> Option<Stop> {
-        let name = match event.kind {
-            EventKind::Trap if self.filters.trap => "trap",
-            EventKind::Error if self.filters.error => "error",
-            EventKind::Log => {
-                self.filters.log.as_ref().filter(|text| event.text.contains(text.as_str()))?;
-                "log"
-            }
-            _ => return None,
+        let filters = &self.filters;
+        let is_asked = match event.kind {
+            EventKind::Trap => filters.trap,
+            EventKind::Error => filters.error,
+            EventKind::Log => filters.log.as_ref().is_some_and(|text| event.text.contains(text)),
         };
-        Some(Stop::Exception(name, event.text.clone()))
+        is_asked.then(|| Stop::Exception(event.kind.name(), event.text.clone()))
     }
 
     /// Returns the line that a log point writes.
