@@ -166,7 +166,10 @@ fn full_disk(launch: &Launch, folder: &Path) -> Result<()> {
     let process = launch.start()?;
     let mut client = Client::connect(&process.addresses.rpc)?;
     let mut refusal = String::new();
-    for signed in Payers::fund(&mut client, 8)?.sign(&mut client, TRANSFERS)? {
+    let signed = Payers::fund(&mut client, 8)?.sign(&mut client, TRANSFERS)?;
+    // Signing takes long, and the node closes connections that are silent.
+    let mut client = Client::connect(&process.addresses.rpc)?;
+    for signed in signed {
         let answer = client.post(&signed.body(true), "")?;
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         if text.contains("error") {

@@ -139,7 +139,8 @@ fn do_not_read(process: &Process, subscriptions: usize, transfers: usize) -> Res
 /// Waits until the node has closed the only WebSocket.
 fn await_no_sockets(client: &mut Client) -> Result<()> {
     const NAME: &str = "selkie_ws_connections ";
-    for _ in 0..100 {
+    // The client may take ten seconds to read a message.
+    for _ in 0..400 {
         let answer = client.get("/metrics")?;
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         let count = text.lines().find_map(|line| line.strip_prefix(NAME));

@@ -6,9 +6,9 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::{output, repository, say};
+use crate::{output, repository, say, solana_cli};
 
 /// What is installed from PyPI.
 const PYTHON: &[&str] = &["solana==0.41.0"];
@@ -18,7 +18,11 @@ const PYTHON_SCRIPT: &str = "solana_py.py";
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    ensure!(arguments.is_empty(), "usage: cargo xtask clients");
+    let with_cli = match arguments {
+        [] => false,
+        [flag] if flag == "--cli" => true,
+        _ => bail!("usage: cargo xtask clients [--cli]"),
+    };
     let program = build()?;
     let folder = install()?;
     for script in SCRIPTS {
@@ -26,7 +30,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         check(Command::new("node").arg(script).env("SELKIE", &program), &folder)?;
     }
     say(PYTHON_SCRIPT);
-    check(Command::new("venv/bin/python").arg(PYTHON_SCRIPT).arg(&program), &folder)
+    check(Command::new("venv/bin/python").arg(PYTHON_SCRIPT).arg(&program), &folder)?;
+    if with_cli { solana_cli::run(&program) } else { Ok(()) }
 }
 
 /// Returns whether the machine has what the clients run on.

@@ -14,6 +14,7 @@ mod instructions;
 mod modules;
 mod node_torture;
 mod ratchets;
+mod solana_cli;
 mod source;
 mod tidy;
 mod toolchains;
@@ -72,7 +73,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "clients",
-        "             Solana's clients in JavaScript and Python against the node",
+        "[--cli]      Solana's clients in JavaScript and Python against the node; also the Solana CLI",
         clients::run,
     ),
     ("vscode", "             write the extension for Visual Studio Code", vscode::run),

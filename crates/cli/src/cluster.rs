@@ -89,7 +89,6 @@ impl Cluster {
         let (path, remote) = (path.to_owned(), Some(client));
         let mut copy = Self { svm, remote, path, new_keys: Vec::new(), notes: Vec::new() };
         copy.fetch(SYSVARS)?;
-        copy.warp_to_next_slot()?;
         Ok(copy)
     }
 

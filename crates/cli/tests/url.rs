@@ -74,7 +74,8 @@ fn a_program_is_deployed_called_upgraded_and_closed() {
     let sent = check(&format!("send -P counter -a vault:w -d u64:2 {PAYER}"));
     assert!(sent.stdout.contains("u64 40 → 42"), "{}", sent.stdout);
     assert!(check("account show vault").stdout.contains("2a000000"));
-    assert!(check("run counter.s --accounts vault --data u64:5").stdout.contains("42 → 47"));
+    let run = "run counter.s --program-id counter --accounts vault --data u64:5";
+    assert!(check(run).stdout.contains("42 → 47"));
     assert!(check(&format!("deploy counter.s {PAYER}")).stdout.contains("upgraded"));
     check(&format!("program extend counter 10240 {PAYER}"));
     check(&format!("send -P counter -a vault:w -d u64:1 {PAYER}"));

@@ -12,13 +12,6 @@ use solana_transaction_error::TransactionError;
 
 use crate::records::{base58, base64_bytes, wire};
 
-/// The addresses of the memo programs, whose instructions are a transaction's memo.
-const MEMO_PROGRAMS: [Pubkey; 3] = [
-    Pubkey::from_str_const("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"),
-    Pubkey::from_str_const("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo"),
-    Pubkey::from_str_const("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH"),
-];
-
 /// A block: the transactions of a slot, and the accounts that changed in it.
 #[derive(Clone, Debug)]
 pub struct Block {
@@ -272,25 +265,6 @@ impl Landed {
     pub fn account_keys(&self) -> Vec<Pubkey> {
         let LoadedAddresses { writable, readonly } = &self.meta.loaded_addresses;
         [self.transaction.message.static_account_keys(), writable, readonly].concat()
-    }
-
-    /// Returns the memos of the transaction as `getSignaturesForAddress` shows them: `[length] text`,
-    /// separated by `; `. `None` if it has none.
-    #[must_use]
-    pub fn memo(&self) -> Option<String> {
-        let message = &self.transaction.message;
-        let keys = message.static_account_keys();
-        let is_memo = |index: u8| {
-            keys.get(usize::from(index)).is_some_and(|program| MEMO_PROGRAMS.contains(program))
-        };
-        let memos = message.instructions().iter().filter(|it| is_memo(it.program_id_index));
-        let memos: Vec<String> = memos
-            .map(|it| match core::str::from_utf8(&it.data) {
-                Ok(text) => format!("[{}] {text}", it.data.len()),
-                Err(_) => "(unprintable)".to_owned(),
-            })
-            .collect();
-        (!memos.is_empty()).then(|| memos.join("; "))
     }
 
     /// Returns the price of compute units that the transaction paid, in millionths of a lamport.

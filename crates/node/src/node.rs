@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::{
+    panic::resume_unwind,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
@@ -122,16 +123,17 @@ impl Node {
             time.restore(header.clock_offset_milliseconds, header.clock_milliseconds);
         }
         let accounts = state.accounts.clone();
-        let forks = new_forks(state, &options);
+        // For a long history both take as long: neither waits for the other.
+        let (forks, mut history) = thread::scope(|scope| {
+            let history = scope.spawn(|| history_of(&options, blocks));
+            let forks = new_forks(state, &options);
+            (forks, history.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
         let working = forks.root();
         let (events, _) = broadcast::channel(options.events_max.max(1));
-        let mut history = History::new(options.history);
         if restored_slot.is_none() {
             history.push(Arc::new(genesis::block(&working)));
         }
-        blocks.iter().for_each(|block| {
-            history.push(Arc::clone(block));
-        });
         let slot = forks.root().slot();
         let chain = Arc::new(RwLock::new(Chain {
             tips: [first_tip(&forks.root(), header.transaction_count, 1)].into(),
@@ -287,6 +289,14 @@ fn read(store: &mut Box<dyn Store>) -> Result<Option<Stored>, StoreError> {
     store.blocks(&mut |block| blocks.push(Arc::new(block)))?;
     let state = genesis::from_ledger(&header, accounts, blocks.iter().map(|block| &**block));
     Ok(Some(Stored { header, state, blocks }))
+}
+
+fn history_of(options: &Options, blocks: Vec<Arc<Block>>) -> History {
+    let mut history = History::new(options.history);
+    for block in blocks {
+        history.push(block);
+    }
+    history
 }
 
 fn new_cluster(options: &Options, time: &Timeline) -> Stored {

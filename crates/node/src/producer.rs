@@ -316,6 +316,7 @@ impl Producer {
         self.publish(&bank, &parent, &block, is_lasting);
         self.advance_root()?;
         self.schedule_tick();
+        tracing::debug!(slot = block.slot, transactions = block.transactions.len(), "block");
         Ok(block)
     }
 
@@ -447,6 +448,7 @@ impl Producer {
         {
             let mut failure =
                 self.shared.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            tracing::error!(%error, "the ledger cannot be written to");
             *failure = Some(error.to_string());
         }
         if self.has_failed() { Err(NodeError::Stopped) } else { Ok(()) }

@@ -167,6 +167,17 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) log: bool,
 
+    /// The form of the log on standard output: `json` is one object on each line [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log_format: Option<LogFormatArg>,
+
+    /// What is logged beside transactions: error, warn, info, debug or trace, also by crate as in
+    /// `info,selkie_rpc=debug` [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log_level: Option<String>,
+
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) ignored: IgnoredArgs,
@@ -213,6 +224,16 @@ pub(crate) enum BlocksArg {
     Interval,
     /// When the cheatcode `selkie_mine` asks for them
     Manual,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LogFormatArg {
+    /// Lines for people
+    Text,
+    /// One JSON object on each line, with time and level
+    Json,
 }
 
 /// When blocks are confirmed and finalized.

@@ -29,13 +29,9 @@ impl Cluster {
                 format!("the account {key} of {} is not understood", client.url())
             })?;
         }
-        Ok(())
-    }
-
-    pub(super) fn warp_to_next_slot(&mut self) -> Result<()> {
-        let Some(client) = &self.remote else { return Ok(()) };
-        let slot = client.slot()?.max(self.svm.slot());
-        Ok(self.svm.warp_to_slot(slot.saturating_add(1))?)
+        // Fetching may make blocks: the cluster may fetch from another one.
+        let next = client.slot()?.saturating_add(1).max(self.svm.slot());
+        Ok(self.svm.warp_to_slot(next)?)
     }
 
     fn has(&self, key: &Pubkey) -> bool {

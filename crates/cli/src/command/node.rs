@@ -2,6 +2,7 @@
 
 mod config;
 mod log;
+mod logging;
 mod options;
 mod remote;
 mod signals;
@@ -26,6 +27,7 @@ pub(crate) fn run(ui: &mut Ui, args: &NodeArgs) -> Result<Status> {
         write!(ui.out, "{}", config::print(&args)?)?;
         return Ok(Status::Success);
     }
+    logging::start(&args)?;
     let node = Node::start(options::node(&args)?)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = serve(ui, &args, &node, &runtime);

@@ -16,10 +16,27 @@ use crate::{
         meta::{self, Inner},
     },
     error::RpcError,
+    ids::MEMO,
 };
 
 /// The first byte of a versioned message has this bit.
 const VERSION_BIT: u8 = 0x80;
+
+/// Returns the memos of a transaction as `getSignaturesForAddress` shows them: `[length] text`,
+/// separated by `; `. `None` if it has none.
+pub(crate) fn memo(landed: &Landed) -> Option<String> {
+    let message = &landed.transaction.message;
+    let keys = message.static_account_keys();
+    let is_memo = |index: u8| keys.get(usize::from(index)).is_some_and(|it| MEMO.contains(it));
+    let memos = message.instructions().iter().filter(|it| is_memo(it.program_id_index));
+    let memos: Vec<String> = memos
+        .map(|it| match core::str::from_utf8(&it.data) {
+            Ok(text) => format!("[{}] {text}", it.data.len()),
+            Err(_) => "(unprintable)".to_owned(),
+        })
+        .collect();
+    (!memos.is_empty()).then(|| memos.join("; "))
+}
 
 /// Returns the transaction with `meta` and, if the client knows versions, `version`.
 ///

@@ -120,7 +120,7 @@ pub(super) fn get_signatures_for_address(
             "blockTime": landed.block_time,
             "confirmationStatus": confirmation(call.node.commitment_of(landed.slot)),
             "err": encode::error(&landed.result),
-            "memo": landed.memo(),
+            "memo": transaction::memo(landed),
             "signature": landed.signature.to_string(),
             "slot": landed.slot,
             "transactionIndex": landed.index,

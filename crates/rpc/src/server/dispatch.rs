@@ -128,7 +128,9 @@ pub(crate) async fn call(
     };
     let code = result.as_ref().err().map_or(0, |error| error.code);
     // Names of methods that do not exist are the client's, and might be many.
-    shared.metrics.count(method.map_or("unknown", |it| it.name), code, started.elapsed());
+    let (name, took) = (method.map_or("unknown", |it| it.name), started.elapsed());
+    tracing::debug!(method = name, code, seconds = took.as_secs_f64(), "request");
+    shared.metrics.count(name, code, took);
     result
 }
 

@@ -21,6 +21,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             Ok(event) => notify::event(&shared, &event),
             Err(RecvError::Lagged(count)) => {
                 shared.metrics.lag(count);
+                tracing::warn!(count, "events were missed, so subscribers are let go");
                 shared.hub.overrun();
             }
             Err(RecvError::Closed) => return,

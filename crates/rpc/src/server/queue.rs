@@ -23,6 +23,17 @@ pub(crate) struct Receiver {
     shared: Arc<Shared>,
 }
 
+/// Tells that a queue has overflowed.
+#[derive(Debug)]
+pub(crate) struct Overrun(Arc<Shared>);
+
+impl Overrun {
+    /// Waits until the queue has overflowed.
+    pub(crate) async fn wait(&self) {
+        self.0.overrun.notified().await;
+    }
+}
+
 #[derive(Debug)]
 struct Shared {
     /// The bytes that wait.
@@ -67,10 +78,9 @@ impl Receiver {
         Some(text)
     }
 
-    /// Returns what waits until the queue has overflowed.
-    pub(crate) fn overrun(&self) -> impl Future<Output = ()> + use<> {
-        let shared = Arc::clone(&self.shared);
-        async move { shared.overrun.notified().await }
+    /// Returns what tells that the queue has overflowed.
+    pub(crate) fn overrun(&self) -> Overrun {
+        Overrun(Arc::clone(&self.shared))
     }
 
     /// Takes the next notification, if one waits.
@@ -93,7 +103,7 @@ mod tests {
         let (sender, receiver) = limited(1, 100);
         sender.send("1".to_owned());
         sender.send("2".to_owned());
-        receiver.overrun().await;
+        receiver.overrun().wait().await;
     }
 
     #[tokio::test]
@@ -103,9 +113,9 @@ mod tests {
             sender.send("1234567890".to_owned());
             assert_eq!(receiver.next().await.as_deref(), Some("1234567890"));
         }
-        let none = tokio::time::timeout(std::time::Duration::ZERO, receiver.overrun()).await;
+        let none = tokio::time::timeout(std::time::Duration::ZERO, receiver.overrun().wait()).await;
         assert!(none.is_err());
         sender.send("12345678901".to_owned());
-        receiver.overrun().await;
+        receiver.overrun().wait().await;
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     server::{
         dispatch::{self, Request, Response, response},
         hub::Connection,
-        queue::{Receiver, queue},
+        queue::{Overrun, Receiver, queue},
         shared::{Peer, Shared},
         subscribe,
     },
@@ -37,7 +37,8 @@ pub(super) async fn serve(socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
     let (queue, notifications) = queue(&shared.options.limits);
     let connection = Connection { id: NEXT.fetch_add(1, Relaxed), queue };
     shared.metrics.open_socket();
-    let mut session = Session { socket, shared: &shared, peer, connection };
+    let overrun = notifications.overrun();
+    let mut session = Session { socket, shared: &shared, peer, connection, overrun };
     let close = session.run(notifications).await;
     if let Some(frame) = close {
         // The client may be gone already, or read nothing.
@@ -52,6 +53,7 @@ struct Session<'a> {
     shared: &'a Arc<Shared>,
     peer: Peer,
     connection: Connection,
+    overrun: Overrun,
 }
 
 impl Session<'_> {
@@ -59,8 +61,6 @@ impl Session<'_> {
     async fn run(&mut self, mut notifications: Receiver) -> Option<CloseFrame> {
         let mut stopping = self.shared.stopping.clone();
         let mut ping = tokio::time::interval(self.shared.options.limits.ping_interval);
-        let overrun = notifications.overrun();
-        tokio::pin!(overrun);
         let mut silent = 0_u32;
         loop {
             tokio::select! {
@@ -76,8 +76,9 @@ impl Session<'_> {
                     }
                     self.write(Message::Ping(Vec::new().into())).await?;
                 }
-                () = &mut overrun => {
+                () = self.overrun.wait() => {
                     self.shared.metrics.drop_socket();
+                    tracing::warn!("a client reads notifications too slowly and is let go");
                     return Some(frame(close_code::POLICY, "notifications are read too slowly"));
                 }
                 _ = stopping.changed() => return Some(frame(close_code::AWAY, "the node stops")),
@@ -133,14 +134,19 @@ impl Session<'_> {
         id.map(|id| response(id, result))
     }
 
-    /// Writes a message. `None` if the client has closed, or does not read in time.
+    /// Writes a message. `None` if the client has closed, or does not read it in time or while its
+    /// queue overflows.
     async fn write(&mut self, message: Message) -> Option<()> {
         let limit = self.shared.options.limits.send_timeout;
-        let Ok(written) = timeout(limit, self.socket.send(message)).await else {
-            self.shared.metrics.drop_socket();
-            return None;
+        let written = tokio::select! {
+            biased;
+            written = timeout(limit, self.socket.send(message)) => written.ok(),
+            () = self.overrun.wait() => None,
         };
-        written.ok()
+        if written.is_none() {
+            self.shared.metrics.drop_socket();
+        }
+        written?.ok()
     }
 
     /// Sends an answer, and what a subscription that it begins has missed.

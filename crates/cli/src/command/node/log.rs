@@ -1,17 +1,44 @@
 //! A line for each transaction.
 
-use std::io::Write as _;
+use std::{
+    collections::HashMap,
+    io::Write as _,
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
+use selkie::{Signature, TransactionError};
 use selkie_node::{Block, Event, Events, Landed, Node};
 use serde_json::json;
 use solana_commitment_config::CommitmentLevel;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::{
-    args::node::NodeArgs,
+    args::node::{LogFormatArg, NodeArgs},
     ui::{BAD, DIM, GOOD, Ui, WARN},
 };
+
+/// How many transactions may be on their way into a block without their times being forgotten.
+const WAITING_MAX: usize = 16_384;
+
+/// When transactions were received.
+#[derive(Default)]
+struct Received(HashMap<Signature, Instant>);
+
+impl Received {
+    #[expect(clippy::disallowed_methods, reason = "durations are only shown")]
+    fn add(&mut self, signature: Signature) {
+        if self.0.len() >= WAITING_MAX {
+            self.0.clear();
+        }
+        self.0.insert(signature, Instant::now());
+    }
+
+    /// Returns how long ago a transaction was received; `None` if that is not known.
+    fn take(&mut self, signature: &Signature) -> Option<Duration> {
+        self.0.remove(signature).map(|since| since.elapsed())
+    }
+}
 
 /// Prints a line for each transaction until the node ends.
 pub(super) async fn run(
@@ -20,19 +47,17 @@ pub(super) async fn run(
     node: &Node,
     mut events: Events,
 ) -> Result<()> {
+    let mut received = Received::default();
     loop {
         match events.recv().await {
             Ok(_) if args.quiet => {}
+            Ok(Event::Received(signature)) => received.add(signature),
             Ok(Event::Block { commitment: CommitmentLevel::Processed, block }) => {
-                show_block(ui, args, &block)?;
-            }
-            Ok(Event::Dropped { signature, error }) if ui.json => {
-                let line =
-                    json!({ "signature": signature.to_string(), "dropped": error.to_string() });
-                writeln!(ui.out, "{line}")?;
+                show_block(ui, args, &block, &mut received)?;
             }
             Ok(Event::Dropped { signature, error }) => {
-                writeln!(ui.out, "{WARN}dropped{WARN:#} {signature}  {error}")?;
+                received.take(&signature);
+                show_dropped(ui, args, &signature, &error)?;
             }
             Ok(_) | Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => {
@@ -43,18 +68,56 @@ pub(super) async fn run(
     }
 }
 
-fn show_block(ui: &mut Ui, args: &NodeArgs, block: &Block) -> Result<()> {
+fn show_dropped(
+    ui: &mut Ui,
+    args: &NodeArgs,
+    signature: &Signature,
+    error: &TransactionError,
+) -> Result<()> {
+    // Clients of QUIC send transactions until they see them in a block.
+    let is_repeated = *error == TransactionError::AlreadyProcessed;
+    if args.log_format == Some(LogFormatArg::Json) {
+        tracing::warn!(%signature, %error, "dropped");
+    } else if ui.json {
+        let line = json!({ "signature": signature.to_string(), "dropped": error.to_string() });
+        writeln!(ui.out, "{line}")?;
+    } else if !is_repeated {
+        writeln!(ui.out, "{WARN}dropped{WARN:#} {signature}  {error}")?;
+    }
+    Ok(())
+}
+
+fn show_block(ui: &mut Ui, args: &NodeArgs, block: &Block, received: &mut Received) -> Result<()> {
     for landed in &block.transactions {
-        if ui.json {
+        let took = received.take(&landed.signature);
+        if args.log_format == Some(LogFormatArg::Json) {
+            trace(landed, took);
+        } else if ui.json {
             writeln!(ui.out, "{}", line_of_json(landed))?;
         } else {
-            show(ui, args, landed)?;
+            show(ui, args, landed, took)?;
         }
     }
     if !block.transactions.is_empty() {
         ui.out.flush()?;
     }
     Ok(())
+}
+
+/// Logs a transaction, with what explains a failure.
+fn trace(landed: &Landed, took: Option<Duration>) {
+    let Landed { signature, slot, meta, result, .. } = landed;
+    let (compute_units, fee) = (meta.compute_units, meta.fee);
+    let milliseconds = took.map(|took| took.as_secs_f64() * 1e3);
+    match result {
+        Ok(()) => {
+            tracing::info!(%signature, slot, compute_units, fee, milliseconds, "transaction");
+        }
+        Err(error) => {
+            let (notes, logs) = (meta.notes.join("\n"), meta.logs.join("\n"));
+            tracing::warn!(%signature, slot, compute_units, fee, milliseconds, %error, notes, logs, "failed transaction");
+        }
+    }
 }
 
 fn line_of_json(landed: &Landed) -> serde_json::Value {
@@ -67,10 +130,11 @@ fn line_of_json(landed: &Landed) -> serde_json::Value {
     })
 }
 
-fn show(ui: &mut Ui, args: &NodeArgs, landed: &Landed) -> Result<()> {
+fn show(ui: &mut Ui, args: &NodeArgs, landed: &Landed, took: Option<Duration>) -> Result<()> {
     let count = landed.transaction.message.instructions().len();
     let (units, signature, slot) = (landed.meta.compute_units, landed.signature, landed.slot);
-    let facts = format!("{count} ix {units} CU  slot {slot}");
+    let took = took.map_or_else(String::new, |it| format!("  {:.1} ms", it.as_secs_f64() * 1e3));
+    let facts = format!("{count} ix {units} CU  slot {slot}{took}");
     match &landed.result {
         Ok(()) => writeln!(ui.out, "{GOOD}ok{GOOD:#}     {signature}  {facts}")?,
         Err(error) => {

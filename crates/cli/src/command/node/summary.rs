@@ -9,7 +9,7 @@ use selkie_rpc::{API_VERSION, Server};
 use serde_json::json;
 
 use crate::{
-    args::node::NodeArgs,
+    args::node::{LogFormatArg, NodeArgs},
     ui::{GOOD, STRONG, Ui},
 };
 
@@ -22,7 +22,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
     let info = node.info();
     let faucet = info.faucet.map(|key| key.to_string());
     let slot = node.slot(solana_commitment_config::CommitmentLevel::Processed);
-    if ui.json {
+    if ui.json || args.log_format == Some(LogFormatArg::Json) {
         let line = json!({
             "ready": true,
             "rpcUrl": rpc,
@@ -43,7 +43,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
         None => "in memory".to_owned(),
     };
     let history = match info.history {
-        HistoryLimit::All => "all transactions".to_owned(),
+        HistoryLimit::All => "all transactions, in memory without bound".to_owned(),
         HistoryLimit::Transactions(count) => format!("the newest {count} transactions"),
         #[allow(unreachable_patterns, reason = "there may be other limits one day")]
         _ => String::new(),
