@@ -92,7 +92,7 @@ impl LinkError {
         }
     }
 
-    /// Returns the way from the entry as a note: at most [`USERS_MAX`] names, and the entry.
+    /// Returns the way to the entry as a note, which names at most four functions and the entry.
     #[must_use]
     pub fn note(&self) -> Option<String> {
         // An error in the entry itself, or in what it calls, needs no explanation.
