@@ -55,6 +55,14 @@ pub(super) fn crashes_of_rustc_are_tried_again_with_full_debug_information() {
     }
     let program = built.json()["programs"][0]["program"].clone();
     place.counts(program.as_str().expect("it was built"));
+
+    let sized = place.run(&[&build[..], &["--sizes"]].concat()).json()["programs"][0].clone();
+    let items = sized["sizes"]["items"].as_array().expect("the sizes are known").clone();
+    let total: u64 = items.iter().filter_map(|it| it["bytes"].as_u64()).sum();
+    let other = sized["sizes"]["other"].as_u64();
+    assert_eq!(other.map(|it| it + total), sized["bytes"].as_u64());
+    let entry = items.iter().find(|it| it["name"] == "entrypoint").expect("it is in the program");
+    assert_eq!(entry["kept_by"], serde_json::json!([]));
 }
 
 /// Runs `selkie` with programs of these folders.
