@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{clients, codegen, fixtures, repository, say, tidy, toolchains, walkthroughs};
+use crate::{clients, codegen, fixtures, peers, repository, say, tidy, toolchains, walkthroughs};
 
 /// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
 /// it. It also has vectors with today's results of those fixtures.
@@ -87,6 +87,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         true => PROJECTS.iter().try_for_each(test_project),
         false => skip_without_compilers(),
     })?;
+    step("LiteSVM's and Mollusk's interfaces", compat)?;
     step("Solana's clients", || match clients::are_installable() {
         true => clients::run(&[]),
         false => {
@@ -100,6 +101,16 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         true => linked(),
         false => skip_without_compilers(),
     })
+}
+
+/// Tests the crates of `compat`, and compares the table of public items with the peers' packages.
+/// Their suites take longer: `cargo xtask peers` runs them.
+fn compat() -> Result<()> {
+    let folder = repository().join("compat");
+    let features = "selkie-mollusk/inner-instructions,selkie-mollusk-bencher/cpi-compute-units";
+    let test = ["test", "--workspace", "--locked", "--features", features];
+    succeed(cargo_command().args(test).current_dir(&folder))?;
+    peers::run(&["--api".to_owned()])
 }
 
 /// Runs the checks that execute nothing of the product.
@@ -131,7 +142,7 @@ fn skip_without_compilers() -> Result<()> {
 
 /// Other workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as
 /// compiling it, so it is linted while it is compiled (see [`oracle_svm`]).
-const LINTED: &[&str] = &["oracle", "bench", "bench-node", "bench-svm", "fuzz"];
+const LINTED: &[&str] = &["oracle", "bench", "bench-node", "bench-svm", "compat", "fuzz"];
 
 fn lint_workspace(folder: &&str) -> Result<()> {
     let folder = repository().join(folder);

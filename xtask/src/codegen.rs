@@ -8,13 +8,14 @@ use std::{fmt::Write as _, fs, process::Command};
 use anyhow::{Context, Result, bail};
 use selkie_isa::{Op, Version, op::Versions, syntax::meaning};
 
-use crate::{output, repository, say};
+use crate::{output, peers, repository, say};
 
 /// A generated file, and the function that returns its text.
 type Made = (&'static str, fn() -> String);
 
 const FILES: &[Made] = &[
     ("docs/isa.md", isa),
+    ("docs/switch-api.md", switch_api),
     ("docs/syscalls.md", selkie_protocol::docs::syscalls),
     ("docs/features.md", selkie_protocol::docs::features),
     ("docs/builtins.md", selkie_builtins::docs::builtins),
@@ -100,6 +101,15 @@ fn isa() -> String {
         .expect("strings take all that is written");
     }
     text
+}
+
+/// `docs/switch-api.md`.
+fn switch_api() -> String {
+    let heading = "# LiteSVM's and Mollusk's public items\n\n\
+                   Generated from `xtask/peers/api.tsv`, which `cargo xtask peers --api` compares with \
+                   the sources of the peers' packages and of ours; do not edit. \
+                   [Switch in one minute](switch.md) says how to use them.\n";
+    heading.to_owned() + &peers::api::tables()
 }
 
 /// `V0 V1 V3 V4`, or `all`.

@@ -23,6 +23,7 @@ pub(crate) const WORKSPACES: &[(&str, &[&str])] = &[
     ("bench", &["bench/"]),
     ("bench-node", &["bench-node/"]),
     ("bench-svm", &["bench-svm/"]),
+    ("compat", &["compat/"]),
     ("fuzz", &["fuzz/"]),
 ];
 

@@ -13,6 +13,7 @@ mod fuzz;
 mod instructions;
 mod modules;
 mod node_torture;
+mod peers;
 mod ratchets;
 mod solana_cli;
 mod source;
@@ -91,6 +92,11 @@ const CHORES: &[Chore] = &[
         "node-torture",
         "[KILLS]  kill a node under load at random moments, and treat others badly",
         node_torture::run,
+    ),
+    (
+        "peers",
+        "--api | [--checkouts FOLDER] [SUITE...]  the test suites of LiteSVM and Mollusk, on compat",
+        peers::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];

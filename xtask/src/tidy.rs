@@ -113,8 +113,12 @@ impl Repository {
         let files = Files::read(root)?;
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let arguments = ["metadata", "--no-deps", "--format-version=1", "--locked"];
-        let metadata = output(Command::new(cargo).args(arguments).current_dir(root))?;
-        let crates = uses(&serde_json::from_slice(&metadata.stdout)?)?;
+        let command = || Command::new(&cargo);
+        let metadata = output(command().args(arguments).current_dir(root))?;
+        let mut crates = uses(&serde_json::from_slice(&metadata.stdout)?)?;
+        let compat = ["--manifest-path", "compat/Cargo.toml"];
+        let compat = output(command().args(arguments).args(compat).current_dir(root))?;
+        crates.extend(uses_of_compat(&serde_json::from_slice(&compat.stdout)?)?);
         Ok(Self { workspaces: figures::workspaces(&files), files, crates })
     }
 }
@@ -129,6 +133,25 @@ fn uses(metadata: &Value) -> Result<BTreeMap<String, Vec<String>>> {
     let package = |package: &Value| {
         let dependencies = package["dependencies"].as_array()?;
         let used = dependencies.iter().filter(|it| it["kind"].is_null() && is_ours(&it["name"]));
+        let mut used: Vec<String> = used.filter_map(|it| short(&it["name"])).collect();
+        used.sort();
+        Some((short(&package["name"])?, used))
+    };
+    packages.iter().map(|it| package(it).context("cargo describes a package oddly")).collect()
+}
+
+/// The crates of the workspace `compat`, as `compat/NAME`, and those of ours that each uses.
+fn uses_of_compat(metadata: &Value) -> Result<BTreeMap<String, Vec<String>>> {
+    let packages = metadata["packages"].as_array().context("cargo names no packages")?;
+    let short = |value: &Value| {
+        let name = value.as_str()?;
+        let is_here = packages.iter().any(|package| package["name"] == *value);
+        let short = name.strip_prefix(PREFIX).unwrap_or(name);
+        let is_ours = is_here || name.starts_with(PREFIX) || name == "selkie";
+        is_ours.then(|| if is_here { format!("compat/{short}") } else { short.to_owned() })
+    };
+    let package = |package: &Value| {
+        let used = package["dependencies"].as_array()?.iter().filter(|it| it["kind"].is_null());
         let mut used: Vec<String> = used.filter_map(|it| short(&it["name"])).collect();
         used.sort();
         Some((short(&package["name"])?, used))
@@ -169,7 +192,8 @@ fn lints_are_inherited(repository: &Repository) -> Vec<String> {
 
 /// The manifests of the product's crates.
 fn manifests(repository: &Repository) -> impl Iterator<Item = (&str, &str)> {
-    let is_product = |path: &str| path.starts_with("crates/") || path.starts_with("xtask/");
+    let is_product =
+        |path: &str| ["crates/", "compat/", "xtask/"].iter().any(|it| path.starts_with(it));
     let is_manifest = move |path: &str| path.ends_with("/Cargo.toml") && is_product(path);
     repository.files.iter().filter(move |(path, _)| is_manifest(path))
 }

@@ -126,9 +126,13 @@ mod tests {
     fn messages_keep_their_bytes() {
         let key = selkie::address("key");
         let transfer = Instruction::new_with_bytes(key, &[1, 2], vec![AccountMeta::new(key, true)]);
-        let legacy = Message::new(&[transfer.clone()], Some(&key));
-        let v0 =
-            from::v0::Message::try_compile(&key, &[transfer.clone()], &[], legacy.recent_blockhash);
+        let legacy = Message::new(core::slice::from_ref(&transfer), Some(&key));
+        let v0 = from::v0::Message::try_compile(
+            &key,
+            core::slice::from_ref(&transfer),
+            &[],
+            legacy.recent_blockhash,
+        );
         let messages =
             [VersionedMessage::Legacy(legacy), VersionedMessage::V0(v0.expect("it compiles"))];
         for message in messages {

@@ -125,3 +125,8 @@ impl LiteSVM {
         self.accounts.svm = change(svm);
     }
 }
+
+/// Runs the examples of the page about switching as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/switch.md")]
+struct Switch;

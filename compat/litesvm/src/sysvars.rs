@@ -119,8 +119,8 @@ const NO_THRESHOLD: Address =
 /// Returns the rent of a cluster with these features.
 fn rent(features: &FeatureSet) -> Rent {
     let active = RENT_FEATURES.iter().rev().find(|(id, _)| features.is_active(id));
-    let mut rent = Rent::default();
-    rent.lamports_per_byte = active.map_or(DEFAULT_LAMPORTS_PER_BYTE, |(_, lamports)| *lamports);
+    let lamports_per_byte = active.map_or(DEFAULT_LAMPORTS_PER_BYTE, |(_, lamports)| *lamports);
+    let mut rent = Rent { lamports_per_byte, ..Rent::default() };
     if !features.is_active(&NO_THRESHOLD) {
         set_threshold(&mut rent);
     }

@@ -1,5 +1,7 @@
 //! Transactions: sent, simulated, looked up; airdrops.
 
+#![allow(clippy::result_large_err, reason = "the error is that of LiteSVM")]
+
 use selkie::{FailedTransaction, Receipt, Stage};
 use selkie_convert::{
     from_inner_instructions, from_shared_account, from_transaction_error, to_transaction,

@@ -127,10 +127,11 @@ impl Outcome {
     }
 }
 
-/// Returns the given accounts by key. The first of several with the same key counts.
+/// Returns the given accounts by key. The first of several with the same key counts. The instructions
+/// sysvar is left out: the runtime makes it.
 fn given(accounts: &[(Pubkey, Account)], payer: Option<&Pubkey>) -> BTreeMap<Pubkey, Account> {
     let mut given = BTreeMap::new();
-    for (key, account) in accounts {
+    for (key, account) in accounts.iter().filter(|(key, _)| *key != sysvar::instructions::ID) {
         given.entry(*key).or_insert_with(|| account.clone());
     }
     if let Some(payer) = payer {

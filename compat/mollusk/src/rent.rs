@@ -32,7 +32,8 @@ pub(crate) fn check(
         fail(
             &mollusk.config,
             &format!(
-                "account {key} is left with {} lamports, but {} bytes of data need {minimum}\n\
+                "rent\n  account {key} is left in a rent state the runtime rejects: {} lamports, but \
+                 {} bytes of data need {minimum}\n\
              help: `config.rent_exempt_checks = false` switches this check off",
                 after.lamports,
                 after.data.len(),

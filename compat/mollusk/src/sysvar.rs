@@ -40,8 +40,7 @@ impl Default for Sysvars {
     fn default() -> Self {
         let mut stake_history = StakeHistory::default();
         stake_history.add(0, StakeHistoryEntry::default());
-        let mut rent = Rent::default();
-        rent.lamports_per_byte = LAMPORTS_PER_BYTE;
+        let rent = Rent { lamports_per_byte: LAMPORTS_PER_BYTE, ..Rent::default() };
         Self {
             clock: Clock::default(),
             epoch_rewards: EpochRewards::default(),

@@ -238,7 +238,7 @@ impl Checked<'_> {
     /// Runs every check, so that all that fail are reported.
     #[track_caller]
     fn run(&self, checks: &[Check<'_>], config: &Config) -> bool {
-        checks.iter().fold(true, |all, check| self.holds(&check.0, config) && all)
+        checks.iter().filter(|check| !self.holds(&check.0, config)).count() == 0
     }
 
     #[track_caller]

@@ -147,7 +147,7 @@ impl InstructionResult {
     /// If they are not and the configuration says so.
     #[track_caller]
     pub fn compare_with_config(&self, b: &Self, checks: &[Compare], config: &Config) -> bool {
-        checks.iter().fold(true, |all, check| self.is_same(b, check, config) && all)
+        checks.iter().filter(|check| !self.is_same(b, check, config)).count() == 0
     }
 
     /// Compares everything except the time.
@@ -214,7 +214,7 @@ impl InstructionResult {
     ) -> bool {
         let pairs = self.resulting_accounts.iter().zip(&b.resulting_accounts);
         let compared = pairs.filter(|((key, _), _)| is_compared(key));
-        compared.fold(true, |all, ((_, a), (_, b))| fields.are_same(config, a, b) && all)
+        compared.filter(|((_, a), (_, b))| !fields.are_same(config, a, b)).count() == 0
     }
 }
 

@@ -1,0 +1,150 @@
+//! `cargo xtask peers`: the test suites of LiteSVM and Mollusk, run on the crates of `compat`.
+//!
+//! A suite is a row of `xtask/peers/suites.tsv`: a package of crates.io, whose tests are copied to
+//! `target/peers`, into a package in which the peer's name stands for ours. Tests that fail, or cannot
+//! be compiled, have a row in `xtask/peers/expected.tsv` with the reason. Any other failure is an error,
+//! and so is a row whose test passes.
+
+pub(crate) mod api;
+mod manifest;
+mod suite;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{output, print, repository, say};
+use suite::{Outcome, Suite};
+
+/// Runs the chore: all suites, or those of the named packages. `--checkouts FOLDER` names a folder with
+/// the peers' repositories, from which test programs are built; without it they are cloned. `--api`
+/// checks the table of public items instead.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if arguments == ["--api"] {
+        return api::check();
+    }
+    let (checkouts, named) = match arguments {
+        [flag, folder, rest @ ..] if flag == "--checkouts" => (Some(PathBuf::from(folder)), rest),
+        _ => (None, arguments),
+    };
+    let suites: Vec<Suite> = rows("xtask/peers/suites.tsv")?.into_iter().map(Suite::of).collect();
+    let is_named = |suite: &&Suite| named.is_empty() || named.contains(&suite.name());
+    let chosen: Vec<&Suite> = suites.iter().filter(is_named).collect();
+    let usage = "usage: cargo xtask peers --api | [--checkouts FOLDER] [PACKAGE-VERSION...]";
+    ensure!(!chosen.is_empty(), "{usage}, of xtask/peers/suites.tsv");
+    let expected = rows("xtask/peers/expected.tsv")?;
+    let mut surprises = Vec::new();
+    print(
+        "| suite | passed | failed as expected | left out | compiled | run |\n|---|---|---|---|---|---|",
+    );
+    for suite in chosen {
+        let expected = Expected::of(suite, &expected);
+        let checkout = checkout(suite, checkouts.as_deref())?;
+        let outcome = suite.run(&checkout, &expected.left_out())?;
+        print(&expected.line(suite, &outcome));
+        surprises.extend(expected.surprises(suite, &outcome));
+    }
+    if surprises.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "the suites went otherwise than xtask/peers/expected.tsv says\n  {}",
+        surprises.join("\n  ")
+    )
+}
+
+/// The rows of a table, without its heading.
+fn rows(path: &str) -> Result<Vec<Vec<String>>> {
+    let text = fs::read_to_string(repository().join(path)).context(path.to_owned())?;
+    let lines = text.lines().skip(1).filter(|it| !it.is_empty());
+    Ok(lines.map(|line| line.split('\t').map(str::to_owned).collect()).collect())
+}
+
+/// The folder of a peer's repository.
+fn checkout(suite: &Suite, checkouts: Option<&Path>) -> Result<PathBuf> {
+    if let Some(checkouts) = checkouts {
+        return Ok(checkouts.join(&suite.checkout));
+    }
+    let folder = repository().join("target/peers/checkouts").join(&suite.checkout);
+    if !folder.exists() {
+        let url = suite.repository()?;
+        say(&format!("cloning {url}"));
+        output(Command::new("git").args(["clone", "--quiet", "--depth=1", &url]).arg(&folder))?;
+    }
+    Ok(folder)
+}
+
+/// The rows of a suite: a test, or a file without `::`, and the reason.
+struct Expected(Vec<(String, String)>);
+
+impl Expected {
+    fn of(suite: &Suite, rows: &[Vec<String>]) -> Self {
+        let row = |row: &Vec<String>| {
+            let [package, versions, test, reason] = row.as_slice() else { return None };
+            let applies = versions == "all" || versions.split(' ').any(|it| it == suite.version);
+            (*package == suite.package && applies).then(|| (test.clone(), reason.clone()))
+        };
+        Self(rows.iter().filter_map(row).collect())
+    }
+
+    /// The files that are not compiled.
+    fn left_out(&self) -> Vec<&str> {
+        self.0.iter().map(|(test, _)| test.as_str()).filter(|it| !it.contains("::")).collect()
+    }
+
+    fn has(&self, test: &str) -> bool {
+        self.0.iter().any(|(it, _)| it == test)
+    }
+
+    /// The row of the table that the chore prints.
+    fn line(&self, suite: &Suite, outcome: &Outcome) -> String {
+        let (passed, failed) = (outcome.passed.len(), outcome.failed.len());
+        let expected = outcome.failed.iter().filter(|it| self.has(it)).count();
+        let note =
+            if failed > expected { format!(", {} not", failed - expected) } else { String::new() };
+        format!(
+            "| {} | {passed} | {expected}{note} | {} | {:.0?} | {:.1?} |",
+            suite.name(),
+            self.left_out().join(", "),
+            outcome.compiled,
+            outcome.run
+        )
+    }
+
+    /// What went otherwise than expected.
+    fn surprises(&self, suite: &Suite, outcome: &Outcome) -> Vec<String> {
+        let failed = outcome.failed.iter().filter(|it| !self.has(it));
+        let failed = failed.map(|it| format!("{}: {it} fails", suite.name()));
+        let passed = outcome.passed.iter().filter(|it| self.has(it));
+        failed.chain(passed.map(|it| format!("{}: {it} passes", suite.name()))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_apply_to_versions() {
+        let suite = |version: &str| {
+            let columns = ["litesvm", version, "litesvm", "", "litesvm", "", ""];
+            Suite::of(columns.map(str::to_owned).to_vec())
+        };
+        let rows = [["litesvm", "0.1.0", "a::b", "why"], ["litesvm", "all", "c", "why"]];
+        let rows: Vec<_> = rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect();
+        let outcome = Outcome {
+            passed: vec!["x::y".to_owned()],
+            failed: vec!["a::b".to_owned()],
+            ..Outcome::default()
+        };
+        let expected = Expected::of(&suite("0.1.0"), &rows);
+        assert_eq!(expected.left_out(), ["c"]);
+        assert!(expected.surprises(&suite("0.1.0"), &outcome).is_empty());
+        let expected = Expected::of(&suite("0.2.0"), &rows);
+        assert_eq!(expected.surprises(&suite("0.2.0"), &outcome), ["litesvm-0.2.0: a::b fails"]);
+    }
+}

@@ -1,0 +1,122 @@
+//! The manifest of a suite's package.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use toml::{Table, Value};
+
+/// Crates whose features the peer's other dependencies switch on, and tests rely on.
+const FEATURES: &[(&str, &str)] = &[("solana-account", "bincode"), ("solana-nonce", "serde")];
+
+/// Crates of agave, which have nothing without this feature.
+const AGAVE_FEATURE: &str = "agave-unstable-api";
+const AGAVE: &[&str] = &[
+    "agave-feature-set",
+    "solana-compute-budget",
+    "solana-program-runtime",
+    "solana-svm-callback",
+    "solana-svm-feature-set",
+    "solana-svm-log-collector",
+    "solana-transaction-context",
+];
+
+/// The profile of the product, without debug information.
+const PROFILE: &str = "\
+[profile.dev]
+debug = 0
+[profile.dev.package.selkie-vm]
+opt-level = 2
+[profile.dev.package.selkie-elf]
+opt-level = 2
+[profile.dev.package.curve25519-dalek]
+opt-level = 3
+";
+
+/// Makes a manifest from the peer's: the dependencies that the tests name, and ours in the place of the
+/// peer.
+pub(super) fn make(
+    peer: &str,
+    package: &str,
+    shim: &Path,
+    features: &[String],
+    tests: &str,
+) -> Result<String> {
+    let peer: Table = peer.parse().context("the peer's manifest is not TOML")?;
+    let edition = peer.get("package").and_then(|it| it.get("edition"));
+    let mut ours = Table::new();
+    ours.insert("path".into(), shim.display().to_string().into());
+    ours.insert("package".into(), shim_package(shim).into());
+    ours.insert(
+        "features".into(),
+        Value::Array(features.iter().cloned().map(Value::from).collect()),
+    );
+    let mut dependencies = Table::from_iter([(package.to_owned(), Value::Table(ours))]);
+    for section in ["dependencies", "dev-dependencies"] {
+        for (name, value) in peer.get(section).and_then(Value::as_table).into_iter().flatten() {
+            if is_named(tests, name) && name != package {
+                dependencies.entry(name.clone()).or_insert(dependency(name, value));
+            }
+        }
+    }
+    let mut about = Table::from_iter([("name".to_owned(), "peer-tests".into())]);
+    about.extend(edition.map(|edition| ("edition".to_owned(), edition.clone())));
+    let manifest = Table::from_iter([
+        ("workspace".to_owned(), Value::Table(Table::new())),
+        ("package".to_owned(), Value::Table(about)),
+        ("dependencies".to_owned(), Value::Table(dependencies)),
+    ]);
+    Ok(manifest.to_string() + PROFILE)
+}
+
+fn shim_package(shim: &Path) -> String {
+    let folder = shim.file_name().map(|it| it.to_string_lossy().into_owned());
+    format!("selkie-{}", folder.unwrap_or_default())
+}
+
+/// Returns whether sources name a crate.
+fn is_named(sources: &str, name: &str) -> bool {
+    let ident = name.replace('-', "_");
+    let is_part = |it: Option<char>| it.is_some_and(|it| it.is_alphanumeric() || it == '_');
+    sources.match_indices(&ident).any(|(at, _)| {
+        !is_part(sources[..at].chars().next_back())
+            && !is_part(sources[at + ident.len()..].chars().next())
+    })
+}
+
+/// A dependency as the peer has it, but with any later minor version: ours needs later ones.
+fn dependency(name: &str, value: &Value) -> Value {
+    let mut table = match value {
+        Value::Table(table) => table.clone(),
+        version => Table::from_iter([("version".to_owned(), version.clone())]),
+    };
+    table.remove("optional");
+    if let Some(Value::String(version)) = table.get_mut("version") {
+        *version = version.replace('~', "");
+    }
+    let added = FEATURES.iter().filter(|(it, _)| *it == name).map(|(_, feature)| *feature);
+    let agave = AGAVE.contains(&name).then_some(AGAVE_FEATURE);
+    let features = table.entry("features").or_insert(Value::Array(Vec::new()));
+    if let Value::Array(features) = features {
+        features.extend(added.chain(agave).map(Value::from));
+    }
+    Value::Table(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifest_has_what_the_tests_name() {
+        let peer = "[package]\nedition = \"2021\"\n[dependencies]\na-b = \"~1.2\"\nc = \"1\"\n\
+                    [dev-dependencies.solana-nonce]\nversion = \"3\"\noptional = true\n";
+        let tests = "use a_b::X; use solana_nonce; let abc = 1;";
+        let made = make(peer, "litesvm", Path::new("compat/litesvm"), &[], tests).expect("made");
+        let made: Table = made.parse().expect("it is TOML");
+        let dependencies = made["dependencies"].as_table().expect("a table");
+        assert_eq!(dependencies.keys().collect::<Vec<_>>(), ["a-b", "litesvm", "solana-nonce"]);
+        assert_eq!(dependencies["litesvm"]["package"].as_str(), Some("selkie-litesvm"));
+        assert_eq!(dependencies["a-b"]["version"].as_str(), Some("1.2"));
+        assert_eq!(dependencies["solana-nonce"]["features"][0].as_str(), Some("serde"));
+    }
+}

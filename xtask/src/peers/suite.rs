@@ -1,0 +1,197 @@
+//! One suite: its package made, its programs built, its tests run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{output, peers::manifest, repository, say};
+
+/// A row of `xtask/peers/suites.tsv`.
+pub(super) struct Suite {
+    pub(super) package: String,
+    pub(super) version: String,
+    /// The folder of ours in `compat`.
+    shim: String,
+    features: Vec<String>,
+    /// The name of the peer's repository.
+    pub(super) checkout: String,
+    /// The folder in that repository with the programs that the tests need.
+    programs: String,
+    /// The folder, seen from that of the tests, in which they look for programs.
+    found_in: String,
+}
+
+/// What the tests of a suite did, each named `FILE::TEST`.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) passed: Vec<String>,
+    pub(super) failed: Vec<String>,
+    pub(super) compiled: Duration,
+    pub(super) run: Duration,
+}
+
+impl Suite {
+    pub(super) fn of(row: Vec<String>) -> Self {
+        let column = |index: usize| row.get(index).cloned().unwrap_or_default();
+        let [package, version, shim, features] = [0, 1, 2, 3].map(column);
+        let [checkout, programs, found_in] = [4, 5, 6].map(column);
+        let features = features.split_whitespace().map(str::to_owned).collect();
+        Self { package, version, shim, features, checkout, programs, found_in }
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("{}-{}", self.package, self.version)
+    }
+
+    /// The address of the peer's repository, from its manifest.
+    pub(super) fn repository(&self) -> Result<String> {
+        let text = fs::read_to_string(self.source()?.join("Cargo.toml"))?;
+        let value = text.lines().find_map(|line| line.strip_prefix("repository = "));
+        Ok(value.context("the package names no repository")?.trim_matches('"').to_owned())
+    }
+
+    fn source(&self) -> Result<PathBuf> {
+        selkie_testdata::package(&self.package, &self.version, &say)
+    }
+
+    /// Makes the package, builds the programs, and runs the tests except those of some files.
+    pub(super) fn run(&self, checkout: &Path, left_out: &[&str]) -> Result<Outcome> {
+        let folder = repository().join("target/peers").join(self.name());
+        self.make(&folder, left_out)?;
+        self.build_programs(&folder, checkout)?;
+        let begun = now();
+        let compiled = cargo(&folder, &["test", "--tests", "--no-run", "--quiet"])?;
+        ensure!(compiled.0, "{} does not compile\n{}", self.name(), compiled.1);
+        let compiled = begun.elapsed();
+        let begun = now();
+        let (_, text) = cargo(&folder, &["test", "--tests", "--no-fail-fast"])?;
+        Ok(Outcome { compiled, run: begun.elapsed(), ..read(&text) })
+    }
+
+    /// Copies the tests beside a manifest of our own.
+    fn make(&self, folder: &Path, left_out: &[&str]) -> Result<()> {
+        let source = self.source()?;
+        fs::create_dir_all(folder.join("src"))?;
+        fs::write(folder.join("src/lib.rs"), "")?;
+        let tests = folder.join("tests");
+        if tests.exists() {
+            fs::remove_dir_all(&tests)?;
+        }
+        output(Command::new("cp").arg("-r").arg(source.join("tests")).arg(&tests))?;
+        for file in left_out {
+            fs::remove_file(tests.join(file).with_extension("rs")).context((*file).to_owned())?;
+        }
+        let peer = fs::read_to_string(source.join("Cargo.toml"))?;
+        let shim = repository().join("compat").join(&self.shim);
+        let manifest =
+            manifest::make(&peer, &self.package, &shim, &self.features, &sources(&tests)?)?;
+        fs::write(folder.join("Cargo.toml"), manifest)?;
+        // The versions with which the peer was published, as far as ours allow.
+        let lock = folder.join("Cargo.lock");
+        if !lock.exists() {
+            fs::copy(source.join("Cargo.lock"), lock)?;
+        }
+        Ok(())
+    }
+
+    /// Builds the test programs, once, and copies them to where the tests look for them.
+    fn build_programs(&self, folder: &Path, checkout: &Path) -> Result<()> {
+        let programs = checkout.join(&self.programs);
+        let built = repository().join("target/peers/programs").join(&self.checkout);
+        if !built.exists() {
+            say(&format!("building {}", programs.display()));
+            let mut command = Command::new("cargo");
+            command.args(["run", "--quiet", "--package", "selkie-cli", "--", "build"]);
+            output(command.arg(&programs).arg("--out-dir").arg(&built).current_dir(repository()))?;
+        }
+        let target = folder.join(&self.found_in);
+        fs::create_dir_all(&target)?;
+        for file in fs::read_dir(&built)?.chain(fs::read_dir(&programs)?) {
+            let path = file?.path();
+            if path.extension().is_some_and(|it| it == "so") {
+                let name = path.file_name().context("a file has a name")?;
+                fs::copy(&path, target.join(name))?;
+                // Programs that the peer keeps beside the sources are looked for there.
+                fs::copy(&path, target.join("../..").join(name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All sources of the tests in one text.
+fn sources(folder: &Path) -> Result<String> {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        text += &if path.is_dir() { sources(&path)? } else { fs::read_to_string(&path)? };
+    }
+    Ok(text)
+}
+
+/// Runs cargo; returns whether it succeeded, and what it printed.
+fn cargo(folder: &Path, arguments: &[&str]) -> Result<(bool, String)> {
+    let mut command = Command::new("cargo");
+    command.args(arguments).current_dir(folder).env("RUST_BACKTRACE", "0");
+    command.env("CARGO_TARGET_DIR", repository().join("target/peers/cargo"));
+    let output = command.output().context("cannot start cargo")?;
+    let text = [output.stderr, output.stdout].map(|it| String::from_utf8_lossy(&it).into_owned());
+    Ok((output.status.success(), text.concat()))
+}
+
+/// Reads the results of tests. Their files are those of the lines `Running tests/FILE.rs`, which cargo
+/// prints to the standard error in the order in which test programs print theirs.
+fn read(text: &str) -> Outcome {
+    let file = |line: &str| {
+        let (_, rest) = line.trim().split_once("Running tests/")?;
+        Some(rest.split_once(".rs")?.0.to_owned())
+    };
+    let mut files = text.lines().filter_map(file);
+    let mut outcome = Outcome::default();
+    let mut current = String::new();
+    for line in text.lines().skip_while(|line| !line.starts_with("running ")) {
+        if line.starts_with("running ") && line.ends_with(['t', 's']) {
+            // The first program is that of the library, which is empty.
+            current = if current.is_empty() {
+                "lib".to_owned()
+            } else {
+                files.next().unwrap_or_default()
+            };
+        }
+        let Some((name, result)) = line.strip_prefix("test ").and_then(|it| it.split_once(" ... "))
+        else {
+            continue;
+        };
+        let name = format!("{current}::{}", name.trim_end_matches(" - should panic"));
+        match result {
+            "FAILED" => outcome.failed.push(name),
+            _ => outcome.passed.push(name),
+        }
+    }
+    outcome
+}
+
+#[allow(clippy::disallowed_methods, reason = "measures the time of suites")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_read_with_their_files() {
+        let text = "     Running unittests src/lib.rs (x)\n     Running tests/a.rs (x)\n     \
+                    Running tests/b.rs (x)\nrunning 0 tests\nrunning 1 test\ntest one ... ok\n\
+                    running 2 tests\ntest two ... FAILED\ntest three ... ok\n";
+        let outcome = read(text);
+        assert_eq!(outcome.passed, ["a::one", "b::three"]);
+        assert_eq!(outcome.failed, ["b::two"]);
+    }
+}
