@@ -91,7 +91,12 @@ fn all_handlers(version: Version) -> DecodedProgram {
     for (pc, insn) in chain.into_iter().enumerate() {
         *insns.slot(pc) = insn;
     }
-    DecodedProgram { text: insns, cut: Vec::new(), chain_compute_units: FLAT_COMPUTE_UNITS_MAX }
+    DecodedProgram {
+        text: insns,
+        cut: Vec::new(),
+        breaks: Vec::new(),
+        chain_compute_units: FLAT_COMPUTE_UNITS_MAX,
+    }
 }
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ struct Template {
     code: u8,
     /// All ones if the block continues with the next instruction.
     goes_on: u8,
+    /// 1 if the instruction takes two slots, or control may continue other than behind it.
+    breaks: u8,
     /// Whether the instruction takes two slots.
     is_lddw: bool,
     callee: Option<Callee>,
@@ -54,20 +56,21 @@ impl Template {
         jump: 0,
         code: code::UNSUPPORTED,
         goes_on: u8::MAX,
+        breaks: 0,
         is_lddw: false,
         callee: None,
     };
-    const UNSUPPORTED: Self = Self { goes_on: 0, ..Self::PLAIN };
+    const UNSUPPORTED: Self = Self { goes_on: 0, breaks: 1, ..Self::PLAIN };
 
     const fn of(op: Op) -> Self {
         const LOW: u64 = 0xffff_ffff;
         let plain = Self { code: op as u8, ..Self::PLAIN };
-        let ends = Self { goes_on: 0, ..plain };
+        let ends = Self { goes_on: 0, breaks: 1, ..plain };
         match op.kind() {
             Kind::Alu(_, _, Operand::Uimm) => Self { imm: LOW, ..plain },
-            Kind::LoadImm64 => Self { imm: LOW, tail: !LOW, is_lddw: true, ..plain },
+            Kind::LoadImm64 => Self { imm: LOW, tail: !LOW, breaks: 1, is_lddw: true, ..plain },
             Kind::Jump => Self { jump: u32::MAX, ..ends },
-            Kind::Branch(..) => Self { jump: u32::MAX, ..plain },
+            Kind::Branch(..) => Self { jump: u32::MAX, breaks: 1, ..plain },
             Kind::CallHash => Self { callee: Some(Callee::Hash), ..ends },
             Kind::CallStatic => Self { callee: Some(Callee::Static), ..ends },
             Kind::CallReg(field) => Self { callee: Some(Callee::Register(field)), ..ends },
@@ -136,6 +139,7 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     let mut insns = DecodedText::new(slots.len(), handlers);
     let mut cut = Vec::new();
     let mut calls = [0; BATCH];
+    let (mut breaks, mut word_breaks) = (vec![0; slots.len() / 64 + 1], 0);
     // Running past the end of the program is charged as one more instruction, except after an
     // `lddw` in the last slot.
     let (mut behind, mut two_behind) = (1, 0);
@@ -154,11 +158,16 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
             *insn = template.decode(pc, slot, word_behind, block_len, handlers);
             calls[call_count % BATCH] = pc;
             call_count += usize::from(template.callee.is_some());
+            word_breaks = word_breaks << 1 | u64::from(template.breaks);
             if block_len == BLOCK_LEN_MAX {
+                word_breaks |= 1;
                 let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
                 cut.push(*insn);
                 block_len = 0;
                 *insn = DecodedInsn { aux, block_len, ..DecodedInsn::new(code::CUT, handlers) };
+            }
+            if pc.is_multiple_of(64) {
+                breaks[pc / 64] = core::mem::take(&mut word_breaks);
             }
             (behind, two_behind) = (block_len, behind);
             word_behind = word;
@@ -176,7 +185,8 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     {
         *insns.slot(slots.len() - 1) = DecodedInsn::new(code::UNSUPPORTED, handlers);
     }
-    DecodedProgram { text: insns, cut, chain_compute_units: chain::compute_units_max(version) }
+    let chain_compute_units = chain::compute_units_max(version);
+    DecodedProgram { text: insns, cut, breaks, chain_compute_units }
 }
 
 /// Returns the slot after `pc`, to which jumps are relative. A target before the first slot

@@ -150,11 +150,20 @@ pub(crate) struct DecodedProgram {
     pub(crate) text: DecodedText,
     /// The instructions in whose place blocks were cut.
     pub(crate) cut: Vec<DecodedInsn>,
+    /// One bit per slot, 64 slots per word: clear if the instruction takes one slot and control
+    /// always continues with the next one.
+    pub(crate) breaks: Vec<u64>,
     /// The most compute units that a chain of handlers may use.
     pub(crate) chain_compute_units: u64,
 }
 
 impl DecodedProgram {
+    /// Returns whether the bit of a slot in `breaks` is set.
+    #[inline(always)]
+    pub(crate) fn breaks_at(&self, pc: usize) -> bool {
+        self.breaks.get(pc / 64).is_some_and(|word| word >> (pc % 64) & 1 == 1)
+    }
+
     /// Returns the instruction at a slot; for a cut, the one in whose place it is.
     #[inline(always)]
     pub(crate) fn insn(&self, pc: usize) -> Option<&DecodedInsn> {

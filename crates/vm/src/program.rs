@@ -56,6 +56,7 @@ impl Program {
         self.executable.text().len()
             + self.executable.read_only().bytes.len()
             + decoded * size_of::<DecodedInsn>()
+            + decoded / 8
     }
 
     /// Returns the number of slots of the text.

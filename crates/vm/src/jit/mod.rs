@@ -16,6 +16,7 @@
 //! |---|---|
 //! | `options` | the options of the JIT |
 //! | `class` | the classes of instructions |
+//! | `slots` | sets of slots |
 //! | `scope` | which slots a unit contains; which registers functions overwrite |
 //! | `plan` | blocks, and which accesses are checked together |
 //! | `site` | the calls by which machine code leaves the common path, by return address |
@@ -39,6 +40,7 @@ mod options;
 mod plan;
 mod scope;
 mod site;
+mod slots;
 
 mod harden;
 

@@ -12,8 +12,8 @@
 //! branch may exist to avoid writing to a read-only region.
 
 use super::{
-    class::{self, classify},
-    scope::Slots,
+    class::{self, class_of, classify},
+    slots::{Slots, next_slot},
 };
 use crate::{
     config::Config,
@@ -40,8 +40,9 @@ pub(super) enum AccessPath {
 /// A group: accesses that are checked together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
-    /// The number of the base value: all addresses of the group are offsets from it.
-    value: u32,
+    /// The group before this one whose addresses are offsets from the same base value, or
+    /// [`NO_GROUP`].
+    before: u8,
     /// The offset of the base register from that value at the first access.
     base_at: i32,
     /// The offset of the first byte from the base value.
@@ -54,8 +55,6 @@ pub(super) struct Group {
     pub(super) base: Register,
     /// Whether one of the accesses is a store.
     pub(super) store: bool,
-    /// Whether a branch followed the first access.
-    is_crossed: bool,
     /// The index under which the pointer is spilled, if it is.
     pub(super) number: u8,
     pub(super) is_spilled: bool,
@@ -64,14 +63,13 @@ pub(super) struct Group {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "spans are short")]
 impl Group {
     const NONE: Self = Self {
-        value: 0,
+        before: NO_GROUP,
         base_at: 0,
         min: 0,
         end: 0,
         last: 0,
         base: Register::R0,
         store: false,
-        is_crossed: false,
         number: 0,
         is_spilled: false,
     };
@@ -103,7 +101,7 @@ pub(super) struct Step<'p> {
     /// For accesses: the offset from the end of the stack frame, or from the base value of the
     /// group.
     pub(super) at: i32,
-    pub(super) group: u16,
+    pub(super) group: u8,
     pub(super) access: AccessPath,
 }
 
@@ -114,7 +112,7 @@ pub(super) struct Block<'p> {
     steps: Vec<Step<'p>>,
     len: usize,
     pub(super) groups: Vec<Group>,
-    group_count: u16,
+    group_count: u8,
     /// The slot after the last instruction.
     pub(super) end: usize,
     /// Whether control continues there.
@@ -147,10 +145,13 @@ const SPAN_MAX: i32 = 2048;
 /// The largest offset from a base value that is tracked.
 const FAR: i64 = 1 << 24;
 /// The most pointers that are spilled.
-pub(super) const SPILLED_MAX: usize = 8;
-const NO_GROUP: u16 = u16::MAX;
+pub(super) const SPILLED_MAX: u8 = 8;
+const NO_GROUP: u8 = u8::MAX;
 /// The base value of r10, if only calls change it.
 const FRAME: u32 = 0;
+/// The most base values of a block, rounded up: [`FRAME`], those of all registers at its start, and
+/// one per instruction.
+const VALUES_MAX: usize = 128;
 
 /// Returns the most bytes that one check covers: no more than a stack frame, so that if both ends
 /// are outside of gaps, so is everything between them.
@@ -168,14 +169,16 @@ pub(super) struct Planner<'p> {
     speculates: bool,
     /// The most bytes that one check covers; in a stack with gaps, a frame at most.
     span_max: i32,
-    /// For each register, a base value and the offset from it.
-    values: [(u32, i32); 16],
+    /// For each register, a base value and the offset from it. The last entry is written in place
+    /// of registers that do not change.
+    values: [(u32, i32); 17],
     value_count: u32,
-    /// The groups that accesses may join, by the index under which their pointer is spilled.
-    recent: [u16; SPILLED_MAX],
-    next_number: usize,
+    /// For each base value, its latest group.
+    latest: [u8; VALUES_MAX],
+    /// The number of groups before the last branch.
+    crossed: u8,
     /// The group whose pointer is in the pointer register.
-    current_group: u16,
+    current_group: u8,
 }
 
 impl<'p> Planner<'p> {
@@ -188,10 +191,10 @@ impl<'p> Planner<'p> {
             frame_bytes: bytes.filter(|_| fixed).unwrap_or(0),
             speculates: config.aligned_memory || version.aligned_memory(),
             span_max: span_max(config),
-            values: [(0, 0); 16],
+            values: [(0, 0); 17],
             value_count: 0,
-            recent: [NO_GROUP; SPILLED_MAX],
-            next_number: 0,
+            latest: [NO_GROUP; VALUES_MAX],
+            crossed: 0,
             current_group: NO_GROUP,
         }
     }
@@ -199,31 +202,23 @@ impl<'p> Planner<'p> {
     /// Plans the block that starts at a slot.
     pub(super) fn plan(&mut self, start: usize, leaders: &Slots, block: &mut Block<'p>) {
         self.start();
-        let mut pc = start;
-        let mut len = 0;
         block.group_count = 0;
         block.falls_through = true;
-        let insns = self.program.text.all();
-        while let Some(insn) = insns.get(pc) {
-            let Some(step) = block.steps.get_mut(len) else { break };
-            if pc != start && leaders.contains(pc) {
-                break;
+        let (mut pc, mut len) = (start, 0);
+        let program = self.program;
+        let insns = program.text.all();
+        loop {
+            let from = if pc == start && !program.breaks_at(pc) { pc + 1 } else { pc };
+            let straight_end = next_slot(&program.breaks, [leaders], from).min(insns.len());
+            let count = straight_end.saturating_sub(pc).min(STEPS_MAX - len);
+            for insn in &insns[pc..pc + count] {
+                self.step(insn, class_of(insn), pc, len, block);
+                (pc, len) = (pc + 1, len + 1);
             }
-            let (insn, class) = classify(self.program, insn);
-            step.insn = insn;
-            step.pc = u32::try_from(pc).expect("instructions hold slots in 32 bits");
-            step.access = AccessPath::No;
-            if class == class::WRITES {
-                self.set_unknown(insn.dst);
-            } else if class & (class::LOADS | class::STORES) != 0 {
-                let groups = &mut block.groups[..];
-                self.access(class, insn, step, groups, &mut block.group_count);
-                if class & class::LOADS != 0 {
-                    self.set_unknown(insn.dst);
-                }
-            } else if class & class::WRITES != 0 {
-                self.follow(class, insn);
-            }
+            let is_end = len == STEPS_MAX || pc != start && leaders.contains(pc);
+            let Some(insn) = insns.get(pc).filter(|_| !is_end) else { break };
+            let (insn, class) = classify(program, insn);
+            self.step(insn, class, pc, len, block);
             len += 1;
             pc += 1 + usize::from(class & class::WIDE != 0);
             if class & class::ENDS_BLOCK != 0 {
@@ -234,8 +229,7 @@ impl<'p> Planner<'p> {
                 if (insn.aux as usize) < pc {
                     break;
                 }
-                let groups = &mut block.groups[..usize::from(block.group_count)];
-                groups.iter_mut().for_each(|group| group.is_crossed = true);
+                self.crossed = block.group_count;
             }
         }
         block.len = len;
@@ -244,7 +238,7 @@ impl<'p> Planner<'p> {
 
     fn start(&mut self) {
         self.values = const {
-            let mut values = [(0, 0); 16];
+            let mut values = [(0, 0); 17];
             let mut number = 0;
             while number < 16 {
                 values[number as usize] = (number + 1, 0);
@@ -256,38 +250,54 @@ impl<'p> Planner<'p> {
             self.values[10] = (FRAME, 0);
         }
         self.value_count = 17;
-        self.recent = [NO_GROUP; SPILLED_MAX];
-        self.next_number = 0;
+        self.latest[..17].fill(NO_GROUP);
+        self.crossed = 0;
         self.current_group = NO_GROUP;
     }
 
+    /// Plans an instruction: how it gets its pointer, and what it does to the registers.
     #[inline(always)]
-    fn set_unknown(&mut self, register: Register) {
-        self.value_count += 1;
-        self.values[register as usize] = (self.value_count, 0);
+    fn step(
+        &mut self,
+        insn: &'p DecodedInsn,
+        class: u16,
+        pc: usize,
+        index: usize,
+        block: &mut Block<'p>,
+    ) {
+        let Block { steps, groups, group_count, .. } = block;
+        let step = &mut steps[index];
+        step.insn = insn;
+        step.pc = number(pc);
+        step.access = AccessPath::No;
+        if class & (class::LOADS | class::STORES) != 0 {
+            self.access(class, insn, step, groups, group_count);
+        }
+        self.follow(class, insn);
     }
 
-    /// Tracks the effect of an instruction other than an access on the registers.
+    /// Tracks the effect of an instruction on the registers, without branches, which would be
+    /// mispredicted.
     #[inline(always)]
     fn follow(&mut self, class: u16, insn: &DecodedInsn) {
-        if class & class::COPIES != 0 {
-            self.values[insn.dst as usize] = self.values[insn.src as usize];
-        } else if class & (class::ADDS | class::SUBTRACTS) != 0 {
-            let imm = insn.imm.cast_signed();
-            let imm = if class & class::ADDS != 0 { imm } else { imm.wrapping_neg() };
-            let (value, at) = self.values[insn.dst as usize];
-            let at = i64::from(at).wrapping_add(imm);
-            match i32::try_from(at) {
-                Ok(near) if (-FAR..FAR).contains(&at) => {
-                    self.values[insn.dst as usize] = (value, near);
-                }
-                _ => self.set_unknown(insn.dst),
-            }
-        } else {
-            self.set_unknown(insn.dst);
-            if class & class::DIVIDES != 0 {
-                self.current_group = NO_GROUP;
-            }
+        let from = if class & class::COPIES != 0 { insn.src } else { insn.dst };
+        let (value, at) = self.values[from as usize];
+        let imm = insn.imm.cast_signed();
+        let added = if class & class::ADDS != 0 { imm } else { 0 };
+        let added = if class & class::SUBTRACTS != 0 { imm.wrapping_neg() } else { added };
+        let at = i64::from(at).wrapping_add(added);
+        let is_near = at.wrapping_add(FAR).cast_unsigned() < 2 * FAR.cast_unsigned();
+        let is_known =
+            is_near & (class & (class::COPIES | class::ADDS | class::SUBTRACTS) != 0);
+        let fresh = self.value_count;
+        #[allow(clippy::cast_possible_truncation, reason = "it is near")]
+        let new = if is_known { (value, at as i32) } else { (fresh, 0) };
+        let to = if class & class::WRITES != 0 { insn.dst as usize } else { 16 };
+        self.values[to] = new;
+        self.latest[fresh as usize % VALUES_MAX] = NO_GROUP;
+        self.value_count += 1;
+        if class & class::DIVIDES != 0 {
+            self.current_group = NO_GROUP;
         }
     }
 
@@ -299,7 +309,7 @@ impl<'p> Planner<'p> {
         insn: &DecodedInsn,
         step: &mut Step<'_>,
         groups: &mut [Group],
-        group_count: &mut u16,
+        group_count: &mut u8,
     ) {
         let store = class & class::STORES != 0;
         let base = if store { insn.dst } else { insn.src };
@@ -311,56 +321,52 @@ impl<'p> Planner<'p> {
             step.access = AccessPath::Frame;
             return;
         }
-        if self.join_group(value, at, end, store, step, groups) {
+        let count = *group_count;
+        let latest = value as usize % VALUES_MAX;
+        let before = self.latest[latest];
+        if before != NO_GROUP && self.join_group(before, count, at, end, store, step, groups) {
             return;
         }
-        let index = *group_count;
+        self.latest[latest] = count;
         *group_count += 1;
-        let group = &mut groups[usize::from(index)];
-        group.value = value;
+        let group = &mut groups[usize::from(count)];
+        group.before = before;
         group.base = base;
         group.base_at = base_at;
         group.min = at;
         group.end = end;
         group.last = at;
         group.store = store;
-        group.is_crossed = false;
         group.is_spilled = false;
-        let [number, ..] = self.next_number.to_le_bytes();
-        group.number = number;
-        self.recent[self.next_number] = index;
-        self.next_number = (self.next_number + 1) % SPILLED_MAX;
-        self.current_group = index;
-        step.group = index;
+        group.number = count % SPILLED_MAX;
+        self.current_group = count;
+        step.group = count;
         step.access = AccessPath::First;
     }
 
-    /// Adds an access of the bytes from `at` to `end` to a recent group. Returns whether there is
-    /// one that it can join.
+    /// Adds an access of the bytes from `at` to `end` to one of the groups of its base value, the
+    /// latest of which is given. Returns whether there is one that it can join.
     #[inline(always)]
     fn join_group(
         &mut self,
-        value: u32,
+        latest: u8,
+        count: u8,
         at: i32,
         end: i32,
         store: bool,
         step: &mut Step<'_>,
         groups: &mut [Group],
     ) -> bool {
-        for index in self.recent {
-            if index == NO_GROUP {
-                break;
-            }
+        let mut index = latest;
+        // The pointers of older groups may not be in their places any more.
+        while index != NO_GROUP && count - index <= SPILLED_MAX {
             let group = &mut groups[usize::from(index)];
-            if group.value != value {
-                continue;
-            }
             let (min, max) = (group.min.min(at), group.end.max(end));
             let is_covered = (min, max) == (group.min, group.end) && at <= group.last;
-            if group.is_crossed && (store && !group.store || !is_covered && !self.speculates) {
-                continue;
-            }
-            if max - min > self.span_max {
+            let is_crossed = index < self.crossed;
+            let is_barred = is_crossed && (store && !group.store || !is_covered && !self.speculates);
+            if is_barred || max - min > self.span_max {
+                index = group.before;
                 continue;
             }
             (group.min, group.end) = (min, max);
@@ -377,4 +383,10 @@ impl<'p> Planner<'p> {
         }
         false
     }
+}
+
+/// Converts a slot, which fits 32 bits.
+#[allow(clippy::cast_possible_truncation, reason = "instructions hold slots in 32 bits")]
+fn number(slot: usize) -> u32 {
+    slot as u32
 }

@@ -8,38 +8,11 @@
 
 use selkie_isa::layout::SLOT_BYTES;
 
-use super::class::{self, classify};
+use super::{
+    class::{self, classify},
+    slots::{Slots, next_slot},
+};
 use crate::{decoded::DecodedProgram, program::Program};
-
-/// A set of slots.
-#[derive(Debug)]
-pub(super) struct Slots(Vec<u64>);
-
-impl Slots {
-    fn new(len: usize) -> Self {
-        Self(vec![0; len / 64 + 1])
-    }
-
-    /// Inserts a slot and returns whether it is new. Slots beyond the program are ignored.
-    #[inline(always)]
-    fn insert(&mut self, slot: usize) -> bool {
-        let Some(word) = self.0.get_mut(slot / 64) else { return false };
-        let before = *word;
-        *word |= 1 << (slot % 64);
-        *word != before
-    }
-
-    #[inline(always)]
-    pub(super) fn contains(&self, slot: usize) -> bool {
-        self.0.get(slot / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
-    }
-
-    fn remove(&mut self, slot: usize) {
-        if let Some(word) = self.0.get_mut(slot / 64) {
-            *word &= !(1 << (slot % 64));
-        }
-    }
-}
 
 /// What a compilation unit is to contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,8 +40,10 @@ pub(super) struct Scope {
     /// The slots of this unit.
     seen: Slots,
     /// The same, as spans.
-    walks: Vec<(usize, usize)>,
-    /// Starts of blocks that are not part of this unit.
+    walks: Vec<[u32; 2]>,
+    /// Leaders that may be part of this unit, in the order in which they were found.
+    queue: Vec<u32>,
+    /// Leaders that are not part of this unit.
     others: Vec<u32>,
     callees: Vec<u32>,
     /// Where blocks of earlier units start.
@@ -88,6 +63,7 @@ impl Scope {
             slots: 0,
             seen: Slots::new(len),
             walks: Vec::new(),
+            queue: Vec::new(),
             others: Vec::new(),
             callees: Vec::new(),
             compiled: Slots::new(len),
@@ -114,7 +90,6 @@ impl Scope {
         self.clear();
         self.selection = selection;
         let text = Text::new(program);
-        let decoded = program.decoded();
         let mut wanted = slots_max;
         match selection {
             Selection::Slots(root, slots) => {
@@ -133,6 +108,7 @@ impl Scope {
                 self.blocks = blocks;
             }
         }
+        let decoded = program.decoded();
         let (mut walked, mut called) = (0, 0);
         while self.slots < wanted {
             if let Some(&callee) = self.callees.get(called) {
@@ -140,32 +116,35 @@ impl Scope {
                 if self.lead(callee as usize) {
                     self.walk(decoded, &text, callee as usize, wanted);
                 }
-            } else if let Some(&start) = self.starts.get(walked) {
+            } else if let Some(&start) = self.queue.get(walked) {
                 walked += 1;
                 self.walk(decoded, &text, start as usize, wanted);
             } else {
                 break;
             }
         }
-        // Starts that were not reached.
-        let Self { starts, others, seen, .. } = self;
-        starts.retain(|start| {
-            let is_own = seen.contains(*start as usize);
-            if !is_own {
-                others.push(*start);
-            }
-            is_own
-        });
-        self.starts.sort_unstable();
+        self.sort_starts();
+    }
+
+    /// Lists the leaders that were reached, in order. Walks do not overlap, and there are far fewer
+    /// of them than leaders.
+    fn sort_starts(&mut self) {
+        self.walks.sort_unstable();
+        let Self { starts, leaders, walks, .. } = self;
+        for [start, end] in walks {
+            let range = *start as usize..*end as usize;
+            leaders.for_each_in(range, |slot| starts.push(number(slot)));
+        }
     }
 
     fn clear(&mut self) {
-        for slot in self.starts.drain(..).chain(self.others.drain(..)) {
+        for slot in self.queue.drain(..).chain(self.others.drain(..)) {
             self.leaders.remove(slot as usize);
         }
-        for (start, end) in self.walks.drain(..) {
-            self.seen.0[start / 64..=end / 64].fill(0);
+        for [start, end] in self.walks.drain(..) {
+            self.seen.remove_all(start as usize..end as usize);
         }
+        self.starts.clear();
         self.callees.clear();
         self.slots = 0;
     }
@@ -179,54 +158,72 @@ impl Scope {
         }
         // A unit of all compiled blocks contains no others.
         let is_own = self.compiled.contains(slot) == (self.selection == Selection::Compiled);
-        let list = if is_own { &mut self.starts } else { &mut self.others };
+        let list = if is_own { &mut self.queue } else { &mut self.others };
         list.push(number(slot));
         is_own
     }
 
     /// Follows straight code to its end, or until the unit has `wanted` slots.
     fn walk(&mut self, program: &DecodedProgram, text: &Text, start: usize, wanted: usize) {
-        let insns = program.text.all();
+        if self.seen.contains(start) {
+            return;
+        }
         let mut pc = start;
-        while let Some(insn) = insns.get(pc) {
-            if pc != start && (self.compiled.contains(pc) || self.slots >= wanted) {
-                self.lead(pc);
-                break;
+        let end = loop {
+            // The first slot may be that of a compiled block.
+            let known = [&self.seen, &self.compiled];
+            let from = if pc == start && !program.breaks_at(pc) { pc + 1 } else { pc };
+            let at = next_slot(&program.breaks, known, from).min(self.len);
+            let left = wanted - self.slots;
+            if at - pc >= left {
+                self.slots = wanted;
+                let _ = self.lead(pc + left);
+                break pc + left;
             }
-            if !self.seen.insert(pc) {
-                break;
+            self.slots += at - pc;
+            if at == self.len || at != start && known.iter().any(|it| it.contains(at)) {
+                let _ = self.lead(at);
+                break at;
             }
             self.slots += 1;
-            let (insn, class) = classify(program, insn);
-            let at = pc;
-            pc += 1;
-            if class & (class::LEADS | class::WIDE | class::ENDS) == 0 {
-                continue;
+            match self.follow(program, text, at) {
+                Some(next) => pc = next,
+                None => break at + 1,
             }
-            let target = insn.aux as usize;
-            if class & class::WIDE != 0 {
-                pc += 1;
-                if self.selection == Selection::Everything {
-                    self.callees.extend(text.slot(insn.imm).map(number));
-                }
-            } else if class & class::BRANCHES != 0 {
-                self.lead(target);
-                if target <= at {
-                    self.lead(pc);
-                }
-            } else if class & class::JUMPS != 0 {
-                self.lead(target);
-                break;
-            } else if class & class::ENDS != 0 {
-                break;
-            } else {
-                self.lead(pc);
-                if class & class::CALLS != 0 && self.selection != Selection::Compiled {
-                    self.callees.push(insn.aux);
-                }
+        };
+        self.seen.insert_all(start..end);
+        self.walks.push([number(start), number(end)]);
+    }
+
+    /// Records where control may continue after an instruction that is not straight code. Returns
+    /// the slot of the next instruction, or `None` if straight code ends.
+    #[inline(always)]
+    fn follow(&mut self, program: &DecodedProgram, text: &Text, at: usize) -> Option<usize> {
+        let (insn, class) = classify(program, program.text.get(at)?);
+        let target = insn.aux as usize;
+        let next = at + 1;
+        if class & class::BRANCHES != 0 {
+            let _ = self.lead(target);
+            if target <= at {
+                let _ = self.lead(next);
+            }
+        } else if class & class::WIDE != 0 {
+            if self.selection == Selection::Everything {
+                self.callees.extend(text.slot(insn.imm).map(number));
+            }
+            return Some(next + 1);
+        } else if class & class::JUMPS != 0 {
+            let _ = self.lead(target);
+            return None;
+        } else if class & class::ENDS != 0 {
+            return None;
+        } else if class & class::LEADS != 0 {
+            let _ = self.lead(next);
+            if class & class::CALLS != 0 && self.selection != Selection::Compiled {
+                self.callees.push(insn.aux);
             }
         }
-        self.walks.push((start, pc.min(self.len)));
+        Some(next)
     }
 }
 
