@@ -64,11 +64,14 @@ impl<'o> HardeningRng<'o> {
     #[inline(always)]
     pub(super) fn wants_noop(&mut self) -> bool {
         self.until_noop -= 1;
-        if self.until_noop == 0 {
-            self.until_noop = self.distance();
-            return self.options.noop_rate != 0;
-        }
-        false
+        self.until_noop == 0 && self.distance_ends()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn distance_ends(&mut self) -> bool {
+        self.until_noop = self.distance();
+        self.options.noop_rate != 0
     }
 
     /// Returns how many instructions of the program there are until the next no-op, each counted as

@@ -174,15 +174,17 @@ struct Lowering<'t, T> {
     target: &'t mut T,
 }
 
-/// Emits the first of some steps, together with those that are fused with it. Returns their number.
-type Row<T> = fn(&mut Lowering<'_, T>, &[Step<'_>], &[Group]) -> usize;
+/// Emits a step of a block, of which so many compute units are left.
+type Row<T> = fn(&mut Lowering<'_, T>, &Step<'_>, &[Group], u8);
 
-fn steps<T: Target, const CODE: usize>(
+fn step<T: Target, const CODE: usize>(
     lowering: &mut Lowering<'_, T>,
-    steps: &[Step<'_>],
+    step: &Step<'_>,
     groups: &[Group],
-) -> usize {
-    lowering.steps::<CODE>(steps, groups)
+    refund: u8,
+) {
+    let exit = SideExit { pc: step.pc, refund };
+    lowering.step(const { ACTIONS[CODE] }, step, exit, groups);
 }
 
 /// A function for each code of [`ACTIONS`], specialized for that code, so that each instruction is
@@ -193,19 +195,19 @@ impl<T: Target> Rows<T> {
     const ROWS: [Row<T>; 256] = {
         macro_rules! rows {
             ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
-                [$(steps::<T, { Op::$name as usize }> as Row<T>),*]
+                [$(step::<T, { Op::$name as usize }> as Row<T>),*]
             };
         }
         let rows = for_each_op!(rows);
-        let mut all: [Row<T>; 256] = [steps::<T, { code::UNSUPPORTED as usize }>; 256];
+        let mut all: [Row<T>; 256] = [step::<T, { code::UNSUPPORTED as usize }>; 256];
         let mut index = 0;
         while index < rows.len() {
             all[index] = rows[index];
             index += 1;
         }
-        all[code::CALL_LOCAL as usize] = steps::<T, { code::CALL_LOCAL as usize }>;
-        all[code::CALL_SYSCALL as usize] = steps::<T, { code::CALL_SYSCALL as usize }>;
-        all[code::CALL_REGISTER as usize] = steps::<T, { code::CALL_REGISTER as usize }>;
+        all[code::CALL_LOCAL as usize] = step::<T, { code::CALL_LOCAL as usize }>;
+        all[code::CALL_SYSCALL as usize] = step::<T, { code::CALL_SYSCALL as usize }>;
+        all[code::CALL_REGISTER as usize] = step::<T, { code::CALL_REGISTER as usize }>;
         all
     };
 }
@@ -226,32 +228,26 @@ impl<T: Target> Lowering<'_, T> {
     }
 
     fn block(&mut self, start: usize, block: &Block<'_>) {
-        let mut steps = block.steps();
-        let cost = u8::try_from(steps.len()).expect("blocks are short");
-        self.target.block(slot(start), cost);
-        while let [step, ..] = steps {
+        let steps = block.steps();
+        let mut left = u8::try_from(steps.len()).expect("blocks are short");
+        self.target.block(slot(start), left);
+        let mut steps = steps.iter();
+        while let Some(step) = steps.next() {
             self.target.instruction(step.pc);
-            let done = Rows::<T>::ROWS[usize::from(step.insn.code)](self, steps, &block.groups);
-            steps = steps.get(done..).unwrap_or_default();
+            if step.insn.code == Op::Mov64Reg as u8
+                && let [second, ..] = steps.as_slice()
+                && self.fused(step.insn, second.insn)
+            {
+                let _ = steps.next();
+                left -= 2;
+                continue;
+            }
+            Rows::<T>::ROWS[usize::from(step.insn.code)](self, step, &block.groups, left);
+            left -= 1;
         }
         if block.falls_through && block.end >= self.slots {
             self.target.give_up(SideExit { pc: slot(block.end), refund: 0 });
         }
-    }
-
-    #[inline(always)]
-    fn steps<const CODE: usize>(&mut self, steps: &[Step<'_>], groups: &[Group]) -> usize {
-        let [step, rest @ ..] = steps else { return 1 };
-        #[allow(clippy::cast_possible_truncation, reason = "blocks are short")]
-        let exit = SideExit { pc: step.pc, refund: steps.len() as u8 };
-        if let Action::Row(Kind::Alu(Alu::Mov, Width::W64, Operand::Reg)) = const { ACTIONS[CODE] }
-            && let [second, ..] = rest
-            && self.fused(step.insn, second.insn)
-        {
-            return 2;
-        }
-        self.step(const { ACTIONS[CODE] }, step, exit, groups);
-        1
     }
 
     /// Fuses a copy and an addition to its result.
@@ -405,7 +401,7 @@ impl<T: Target> Lowering<'_, T> {
         for insn in insns {
             let step = Step { insn, pc: exit.pc, at: 0, group: 0, access: AccessPath::No };
             self.target.instruction(step.pc);
-            Rows::<T>::ROWS[usize::from(insn.code)](self, &[step], &[]);
+            Rows::<T>::ROWS[usize::from(insn.code)](self, &step, &[], 1);
         }
         self.target.end_inlined();
     }

@@ -250,7 +250,7 @@ impl<'p> Planner<'p> {
             self.values[10] = (FRAME, 0);
         }
         self.value_count = 17;
-        self.latest[..17].fill(NO_GROUP);
+        self.latest.fill(NO_GROUP);
         self.crossed = 0;
         self.current_group = NO_GROUP;
     }
@@ -276,29 +276,35 @@ impl<'p> Planner<'p> {
         self.follow(class, insn);
     }
 
-    /// Tracks the effect of an instruction on the registers, without branches, which would be
-    /// mispredicted.
+    /// Tracks the effect of an instruction on the registers.
     #[inline(always)]
     fn follow(&mut self, class: u16, insn: &DecodedInsn) {
+        if class & (class::COPIES | class::ADDS | class::SUBTRACTS | class::DIVIDES) != 0 {
+            return self.follow_arithmetic(class, insn);
+        }
+        // Without a branch, which would be mispredicted.
+        let to = if class & class::WRITES != 0 { insn.dst as usize } else { 16 };
+        self.values[to] = (self.value_count, 0);
+        self.value_count += 1;
+    }
+
+    #[inline(always)]
+    fn follow_arithmetic(&mut self, class: u16, insn: &DecodedInsn) {
+        if class & class::DIVIDES != 0 {
+            self.current_group = NO_GROUP;
+        }
         let from = if class & class::COPIES != 0 { insn.src } else { insn.dst };
         let (value, at) = self.values[from as usize];
         let imm = insn.imm.cast_signed();
         let added = if class & class::ADDS != 0 { imm } else { 0 };
         let added = if class & class::SUBTRACTS != 0 { imm.wrapping_neg() } else { added };
         let at = i64::from(at).wrapping_add(added);
-        let is_near = at.wrapping_add(FAR).cast_unsigned() < 2 * FAR.cast_unsigned();
-        let is_known =
-            is_near & (class & (class::COPIES | class::ADDS | class::SUBTRACTS) != 0);
+        let is_known = class & class::DIVIDES == 0 && (-FAR..FAR).contains(&at);
         let fresh = self.value_count;
         #[allow(clippy::cast_possible_truncation, reason = "it is near")]
         let new = if is_known { (value, at as i32) } else { (fresh, 0) };
-        let to = if class & class::WRITES != 0 { insn.dst as usize } else { 16 };
-        self.values[to] = new;
-        self.latest[fresh as usize % VALUES_MAX] = NO_GROUP;
+        self.values[insn.dst as usize] = new;
         self.value_count += 1;
-        if class & class::DIVIDES != 0 {
-            self.current_group = NO_GROUP;
-        }
     }
 
     /// Assigns an access to a group, or starts a new one.
@@ -364,7 +370,8 @@ impl<'p> Planner<'p> {
             let (min, max) = (group.min.min(at), group.end.max(end));
             let is_covered = (min, max) == (group.min, group.end) && at <= group.last;
             let is_crossed = index < self.crossed;
-            let is_barred = is_crossed && (store && !group.store || !is_covered && !self.speculates);
+            let is_barred =
+                is_crossed && (store && !group.store || !is_covered && !self.speculates);
             if is_barred || max - min > self.span_max {
                 index = group.before;
                 continue;

@@ -129,7 +129,7 @@ impl Scope {
     /// Lists the leaders that were reached, in order. Walks do not overlap, and there are far fewer
     /// of them than leaders.
     fn sort_starts(&mut self) {
-        self.walks.sort_unstable();
+        self.walks.sort_unstable_by_key(|[start, _]| *start);
         let Self { starts, leaders, walks, .. } = self;
         for [start, end] in walks {
             let range = *start as usize..*end as usize;

@@ -140,6 +140,13 @@ impl Sites {
         self.all.push(site.pack(at));
     }
 
+    /// Adds a site of the kind [`SiteKind::GiveUp`].
+    #[inline(always)]
+    pub(super) fn push_exit(&mut self, at: u32, pc: u32, refund: u8) {
+        let last = u32::from_le_bytes([refund, 0, 0, SiteKind::GiveUp as u8]);
+        self.all.push([at, pc, 0, 0, last, 0]);
+    }
+
     /// Builds the index, once all sites are added.
     pub(super) fn index(&mut self) {
         for (number, [at, ..]) in (0..).zip(&self.all) {

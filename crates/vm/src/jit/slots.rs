@@ -64,11 +64,7 @@ impl Slots {
 /// Returns the first slot from `from` on that is in one of the sets or whose bit in `words` is set,
 /// or a number beyond all words.
 #[inline(always)]
-pub(super) fn next_slot<const N: usize>(
-    words: &[u64],
-    sets: [&Slots; N],
-    from: usize,
-) -> usize {
+pub(super) fn next_slot<const N: usize>(words: &[u64], sets: [&Slots; N], from: usize) -> usize {
     let mut index = from / BITS;
     let mut mask = u64::MAX << (from % BITS);
     while let Some(word) = words.get(index) {

@@ -116,8 +116,8 @@ impl Drop for Encoder {
     }
 }
 
-/// The most bytes that may be written between two calls of [`Encoder::reserve`].
-const RESERVE_BYTES: usize = 1024;
+/// The most bytes that may be written between two calls of [`Encoder::reserve`]: a block.
+const RESERVE_BYTES: usize = 16 << 10;
 
 #[rustfmt::skip]
 impl Encoder {
@@ -527,8 +527,7 @@ impl Encoder {
         if let Some(distance) = self.short(target) {
             return self.put(0xeb | distance << 8, 2);
         }
-        let patch = self.jump();
-        self.patch(patch, target);
+        self.put(0xe9 | self.distance(target, 5) << 8, 5);
     }
 
     /// Jumps to code that is already written.
@@ -536,8 +535,7 @@ impl Encoder {
         if let Some(distance) = self.short(target) {
             return self.put(0x70 | flag as u64 | distance << 8, 2);
         }
-        let patch = self.jump_if(flag);
-        self.patch(patch, target);
+        self.put(0x0f | (0x80 | flag as u64) << 8 | self.distance(target, 6) << 16, 6);
     }
 
     /// Returns the displacement of a jump of two bytes, if it fits into one byte.
@@ -548,7 +546,12 @@ impl Encoder {
 
     #[inline(always)]
     pub(crate) fn call_to(&mut self, target: u32) {
-        let patch = self.call();
-        self.patch(patch, target);
+        self.put(0xe8 | self.distance(target, 5) << 8, 5);
+    }
+
+    /// Returns the displacement to a target from the end of an instruction of `len` bytes.
+    #[inline(always)]
+    fn distance(&self, target: u32, len: u32) -> u64 {
+        target.wrapping_sub(self.here() + len).into()
     }
 }

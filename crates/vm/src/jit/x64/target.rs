@@ -51,7 +51,8 @@ impl Target for Writer<'_> {
     #[inline(always)]
     fn is_full(&self) -> bool {
         // Cold code and jumps to other units are emitted later.
-        let later = self.cold.len() * COLD_BYTES + self.fixups.len() * FAR_BYTES;
+        let cold = self.cold.len() + self.exits.len();
+        let later = cold * COLD_BYTES + self.fixups.len() * FAR_BYTES;
         let tables = self.sites.memory_bytes() + size_of_val(&self.calls[..]);
         self.code.here() as usize + tables + later >= self.bytes_max
     }
@@ -73,7 +74,6 @@ impl Target for Writer<'_> {
 
     #[inline(always)]
     fn instruction(&mut self, pc: u32) {
-        self.code.reserve();
         self.record_span(pc, false);
         if self.rng.wants_noop() {
             self.code.nop();
@@ -368,9 +368,10 @@ impl Target for Writer<'_> {
     }
 
     fn end_block(&mut self, open: bool) {
-        if !open && self.cold.len() >= 16 {
+        let cold = self.cold.len() + self.exits.len();
+        if !open && cold >= 16 {
             self.flush_cold();
-        } else if self.cold.len() >= 1024 {
+        } else if cold >= 1024 {
             self.code.reserve();
             let past = self.code.jump();
             self.flush_cold();

@@ -39,8 +39,6 @@ pub(super) struct Cold {
 /// The purpose of cold code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ColdKind {
-    /// A side exit: the interpreter takes over.
-    GiveUp,
     /// Refunds compute units on the way to a block.
     Refund,
     /// Asks for the pointer of a check that failed.
@@ -130,6 +128,8 @@ pub(in crate::jit) struct Writer<'o> {
     /// Jumps and calls of blocks that are not written yet.
     pub(super) fixups: Vec<(Patch, u32)>,
     pub(super) cold: Vec<Cold>,
+    /// Cold code that leaves to the interpreter: the jumps that lead there.
+    pub(super) exits: Vec<(Patch, SideExit)>,
     /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
     pub(super) spans: Option<Vec<(u32, u32, bool)>>,
     /// The register whose value the flags reflect (64 bits), and the offset at which they do.
@@ -177,6 +177,7 @@ impl<'o> Writer<'o> {
             far: Vec::new(),
             fixups: Vec::with_capacity(slots / 4),
             cold: Vec::with_capacity(64),
+            exits: Vec::with_capacity(64),
             spans: options.spans.then(Vec::new),
             flags: (SCRATCH, 0),
             hint: 0,
@@ -365,7 +366,7 @@ impl<'o> Writer<'o> {
 
     #[inline(always)]
     pub(super) fn cold_give_up(&mut self, jump: Patch, exit: SideExit) {
-        self.cold_jump(jump, exit, ColdKind::GiveUp, 0);
+        self.exits.push((jump, exit));
     }
 
     /// Adds cold code that is reached by one jump.
@@ -413,6 +414,17 @@ impl<'o> Writer<'o> {
 
     /// Emits the cold code that was added so far.
     pub(super) fn flush_cold(&mut self) {
+        let exits = core::mem::take(&mut self.exits);
+        for (jump, exit) in &exits {
+            self.code.reserve();
+            self.record_span(exit.pc, true);
+            let here = self.code.here();
+            self.code.patch(*jump, here);
+            self.code.call_to(self.routines.leave);
+            self.sites.push_exit(self.code.here(), exit.pc, exit.refund);
+        }
+        self.exits = exits;
+        self.exits.clear();
         let mut all = core::mem::take(&mut self.cold);
         for Cold { jumps, count, kind, back, slot, site } in &all {
             self.code.reserve();
@@ -422,7 +434,6 @@ impl<'o> Writer<'o> {
                 self.code.patch(*jump, here);
             }
             match kind {
-                ColdKind::GiveUp => self.leave(*site),
                 ColdKind::Refund => {
                     self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
                     self.jump_to_block(site.pc);
