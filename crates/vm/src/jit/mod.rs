@@ -22,13 +22,9 @@
 //! | `site` | the calls by which machine code leaves the common path, by return address |
 //! | `lower` | instructions as operations of any processor |
 //! | `harden` | randomness: blinding, keys, no-ops, padding |
-//! | `buffer` | pages that are writable or executable, never both |
-//! | `units` | the units that are compiled |
-//! | `context` | what machine code and Rust share during a run |
-//! | `x64` | operations as instructions of x86-64, and the shared routines |
-//! | `machine_code` | the machine code of a program, compiled unit by unit |
-//! | `entry` | entering machine code; exits to the interpreter and to syscalls |
-//! | `frozen` | machine code as bytes that can be stored |
+//! | `work` | what compiling has taken and made |
+//! | `native` | machine code on the processors that have a back end |
+//! | `absent` | what stands for it on others |
 //!
 //! Invariant: machine code does nothing that the interpreter would not do. It charges a block
 //! before it executes it, and exits *before* any uncommon case, which the interpreter then
@@ -43,24 +39,18 @@ mod site;
 mod slots;
 
 mod harden;
+mod work;
 
 #[cfg(target_arch = "x86_64")]
-mod buffer;
-#[cfg(target_arch = "x86_64")]
-mod context;
-#[cfg(target_arch = "x86_64")]
-mod units;
-#[cfg(target_arch = "x86_64")]
-mod x64;
+mod native;
 
-mod machine_code;
-
-#[cfg(target_arch = "x86_64")]
-mod entry;
-#[cfg(target_arch = "x86_64")]
-mod frozen;
+#[cfg(not(target_arch = "x86_64"))]
+mod absent;
+#[cfg(not(target_arch = "x86_64"))]
+use absent as native;
 
 pub use self::{
-    machine_code::{JitWork, MachineCode, Span},
+    native::MachineCode,
     options::{JitOptions, MemoryCalls},
+    work::{JitWork, Span},
 };

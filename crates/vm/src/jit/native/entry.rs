@@ -27,15 +27,16 @@ use selkie_isa::{
 };
 
 use super::{
-    context::{Answer, Context, REGION_HINTS, RegionHint, STACK_STEP_FRAMES},
+    back_end,
+    context::{Context, REGION_HINTS, RegionHint, STACK_STEP_FRAMES},
+    exits::{Answer, Exits},
     machine_code::MachineCode,
-    site::{Check, Site, SiteKind},
-    x64,
 };
 use crate::{
     decoded::{Action, DecodedInsn},
     host::Host,
     interp::{self, Outcome, run},
+    jit::site::{Check, Site, SiteKind},
     machine::{CallFrame, Machine, Meter},
     memory::{MemoryMap, WindowTable},
     program::Program,
@@ -105,19 +106,19 @@ fn run_code<H: Host>(
         entry_stack: 0,
         resume: 0,
         pointer: 0,
-        leave: leave::<H>,
-        syscall: syscall::<H>,
+        leave: back_end::leave_address::<Context<Run<'_, '_, H>>>(),
+        syscall: back_end::syscall_address::<Context<Run<'_, '_, H>>>(),
         run: Run { code, program, machine, host, stack, frame_limit: 0, unit: 0, end: None },
     };
     context.fill(dirty_prefix);
     let context_register =
-        (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.shape.key));
+        (&raw mut context as usize).wrapping_add_signed(back_end::context_offset(code.shape.key));
     let stopped = {
         let enter = code.base + code.routines.enter as usize;
         // SAFETY: the routine `enter` has this signature, and the code was compiled for this
         // program and a machine like this one, which `stack_of` has compared.
         unsafe {
-            let enter: extern "sysv64" fn(usize, usize) -> u32 = mem::transmute(enter);
+            let enter: back_end::Enter = mem::transmute(enter);
             enter(context_register, target)
         }
     };
@@ -196,64 +197,46 @@ const STORES_WORTH_LEAVING: u64 = 16;
 /// The maximum call depth: calls nest on the host's stack, with 48 bytes each.
 const DEPTH_MAX: usize = 4096;
 
-/// Called by machine code where it leaves the common path. `address` is the return address of the
-/// site, `stack` the host's stack pointer there.
-unsafe extern "sysv64" fn leave<H: Host>(
-    context: *mut Context<Run<'_, '_, H>>,
-    address: usize,
-    stack: *const usize,
-) {
-    // SAFETY: `run` made the context, and machine code does not use it until this function returns.
-    let context = unsafe { &mut *context };
-    let went_on = catch_unwind(AssertUnwindSafe(|| {
-        let site = context.run.site(address);
-        context.run.take_state(&context.registers);
-        context.run.machine.meter = context.meter;
-        let resume = resume_at(context, &site, address as u64, stack);
-        if let Some(resume) = resume {
-            context.refresh_windows();
-            context.give_state();
-            context.resume = resume;
-        } else {
-            context.resume = 0;
+impl<H: Host> Exits for Context<Run<'_, '_, H>> {
+    fn leave(&mut self, address: usize, stack: *const usize) {
+        let went_on = catch_unwind(AssertUnwindSafe(|| {
+            let site = self.run.site(address);
+            self.run.take_state(&self.registers);
+            self.run.machine.meter = self.meter;
+            let resume = resume_at(self, &site, address as u64, stack);
+            if let Some(resume) = resume {
+                self.refresh_windows();
+                self.give_state();
+                self.resume = resume;
+            } else {
+                self.resume = 0;
+            }
+        }));
+        self.meter = self.run.machine.meter;
+        if let Err(payload) = went_on {
+            self.run.end = Some(End::Panic(payload));
+            self.resume = 0;
         }
-    }));
-    context.meter = context.run.machine.meter;
-    if let Err(payload) = went_on {
-        context.run.end = Some(End::Panic(payload));
-        context.resume = 0;
     }
-}
 
-/// Called by machine code for a syscall. Arguments and results are in registers, since loads of
-/// memory that was just written stall.
-unsafe extern "sysv64" fn syscall<H: Host>(
-    context: *mut Context<Run<'_, '_, H>>,
-    r1: u64,
-    r2: u64,
-    r3: u64,
-    r4: u64,
-    r5: u64,
-) -> Answer {
-    // SAFETY: as for `leave`.
-    let context = unsafe { &mut *context };
-    // The decoder made it from a `SyscallId`.
-    #[allow(clippy::cast_possible_truncation, reason = "syscall numbers fit")]
-    let id = SyscallId(context.pc as u16);
-    let run = &mut context.run;
-    let machine = &mut *run.machine;
-    let (memory, meter) = (&mut machine.memory, &mut context.meter);
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        run.host.syscall(id, [r1, r2, r3, r4, r5], memory, meter)
-    }));
-    match result {
-        Ok(Ok(value)) => {
-            // The host may have changed regions, or replaced the whole map.
-            let is_known = context.run.machine.memory.is_known_to_code();
-            Answer { value, stop: u64::from(!is_known) }
+    fn syscall(&mut self, arguments: [u64; 5]) -> Answer {
+        // The decoder made it from a `SyscallId`.
+        #[allow(clippy::cast_possible_truncation, reason = "syscall numbers fit")]
+        let id = SyscallId(self.pc as u16);
+        let run = &mut self.run;
+        let machine = &mut *run.machine;
+        let (memory, meter) = (&mut machine.memory, &mut self.meter);
+        let result =
+            catch_unwind(AssertUnwindSafe(|| run.host.syscall(id, arguments, memory, meter)));
+        match result {
+            Ok(Ok(value)) => {
+                // The host may have changed regions, or replaced the whole map.
+                let is_known = self.run.machine.memory.is_known_to_code();
+                Answer { value, stop: u64::from(!is_known) }
+            }
+            Ok(Err(error)) => failed(self, End::Result(Err(Trap::Syscall(error)))),
+            Err(payload) => failed(self, End::Panic(payload)),
         }
-        Ok(Err(error)) => failed(context, End::Result(Err(Trap::Syscall(error)))),
-        Err(payload) => failed(context, End::Panic(payload)),
     }
 }
 

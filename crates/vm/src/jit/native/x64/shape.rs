@@ -19,8 +19,8 @@ pub(in crate::jit) struct Shape {
     pub(in crate::jit) gaps: bool,
     /// The shortest gaps that checks detect, wherever the accesses lie that they cover.
     pub(super) gap_min: u64,
-    pub(in crate::jit) pext: bool,
-    pub(in crate::jit) bmi2: bool,
+    pub(super) pext: bool,
+    pub(super) bmi2: bool,
     /// Whether each window has at most one region.
     pub(in crate::jit) aligned: bool,
     pub(in crate::jit) fixed_frames: bool,
@@ -53,6 +53,11 @@ impl Shape {
             blinding_key: rng.number(),
             memory_calls: options.memory_calls,
         }
+    }
+
+    /// Returns which features of the processor the code uses.
+    pub(in crate::jit) fn features(&self) -> [bool; 2] {
+        [self.bmi2, self.pext]
     }
 
     /// Returns the shortest gaps of regions that the code can access; `None` if it can access none

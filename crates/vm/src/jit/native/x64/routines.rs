@@ -10,7 +10,7 @@ use super::{
 use crate::{
     dirty_pages::PAGE_SHIFT,
     jit::{
-        context::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
+        native::context::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
         site::{Site, SiteKind},
     },
 };

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     decoded::Register,
     jit::{
-        context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
         lower::{MemLocation, Next, SideExit, Target, Value},
+        native::context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
         site::{Check, Site, SiteKind},
     },
 };

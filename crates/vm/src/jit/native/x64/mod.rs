@@ -11,6 +11,7 @@
 //! | rbp | context register: the [`Context`](super::context::Context), plus a bias and a key |
 //! | rsp | the host's stack: return addresses and saved registers |
 
+mod calls;
 mod encoder;
 mod registers;
 mod shape;
@@ -24,6 +25,7 @@ mod target;
 mod tests;
 
 pub(super) use self::{
+    calls::{Enter, leave_address, syscall_address},
     registers::context_offset,
     shape::Shape,
     writer::{Routines, Writer, Written},

@@ -12,14 +12,16 @@ use crate::{
     decoded::Register,
     dirty_pages::PAGE_SHIFT,
     jit::{
-        buffer::Executable,
-        context::{Context, REGION_HINTS, RegionHint},
         harden::HardeningRng,
         lower::{MemLocation, Next, SideExit, Value},
+        native::{
+            buffer::Executable,
+            context::{Context, REGION_HINTS, RegionHint},
+            units::{SHARED, Unit},
+        },
         options::JitOptions,
         scope::Scope,
         site::{Check, Site, SiteKind, Sites},
-        units::{SHARED, Unit},
     },
 };
 

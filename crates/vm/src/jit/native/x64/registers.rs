@@ -23,11 +23,11 @@ pub(super) const REGISTERS: [Reg; 11] = [
     FRAME,
 ];
 
-/// How far after the start of the [`Context`](crate::jit::context::Context) the context register
+/// How far after the start of the [`Context`](crate::jit::native::context::Context) the context register
 /// points, so that 8-bit displacements reach the window table.
 pub(in crate::jit) const CONTEXT_BIAS: i32 = 128;
 
-/// Returns the distance from the [`Context`](crate::jit::context::Context) to the context register.
+/// Returns the distance from the [`Context`](crate::jit::native::context::Context) to the context register.
 pub(in crate::jit) fn context_offset(key: i32) -> isize {
     (CONTEXT_BIAS - key) as isize
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     dirty_pages::PAGE_SHIFT,
-    jit::context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+    jit::native::context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
 };
 
 const R0: Reg = REGISTERS[0];

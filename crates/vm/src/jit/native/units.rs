@@ -5,8 +5,8 @@
 
 use std::sync::OnceLock;
 
-use super::{
-    buffer::Executable,
+use super::buffer::Executable;
+use crate::jit::{
     options::JitOptions,
     scope::Selection,
     site::{Site, Sites},

@@ -31,7 +31,7 @@ pub(super) struct Context<R> {
     /// Regions of windows with several regions, for the checks with the same index. Not used with
     /// aligned memory.
     pub(super) hints: MaybeUninit<[RegionHint; REGION_HINTS as usize]>,
-    /// r0 to r9, and the frame register: see [`x64`](super::x64).
+    /// r0 to r9, and the frame register: see the back end.
     pub(super) registers: [u64; 11],
     /// The compute units that are left, while Rust runs.
     pub(super) meter: Meter,
@@ -64,19 +64,11 @@ pub(super) struct Context<R> {
     pub(super) resume: u64,
     /// The pointer register then.
     pub(super) pointer: u64,
-    pub(super) leave: unsafe extern "sysv64" fn(*mut Self, usize, *const usize),
-    pub(super) syscall: unsafe extern "sysv64" fn(*mut Self, u64, u64, u64, u64, u64) -> Answer,
+    /// The addresses of the functions of [`Exits`](super::exits::Exits).
+    pub(super) leave: u64,
+    pub(super) syscall: u64,
     /// The data of Rust.
     pub(super) run: R,
-}
-
-/// The result of a syscall, in two registers.
-#[repr(C)]
-pub(super) struct Answer {
-    /// The value for r0; its old value if the syscall failed.
-    pub(super) value: u64,
-    /// Whether to continue with `leave`.
-    pub(super) stop: u64,
 }
 
 /// A [region](RegionBounds) as machine code compares it: with lengths, because offsets from the

@@ -1,30 +1,27 @@
 //! The machine code of a program, compiled unit by unit when control first reaches them.
 
-#![allow(unsafe_code, reason = "makes a table of zeros; has a stub that is unsafe to call")]
+#![allow(unsafe_code, reason = "makes a table of zeros")]
 
-#[cfg(target_arch = "x86_64")]
 use core::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-#[cfg(target_arch = "x86_64")]
 use std::{
     io,
     sync::{Mutex, PoisonError},
 };
 
-use super::options::JitOptions;
-#[cfg(target_arch = "x86_64")]
 use super::{
-    lower,
-    scope::{self, Selection},
+    back_end::{Routines, Shape, Writer, Written},
     units::{self, SHARED},
-    x64,
 };
-use crate::{config::Config, error::JitError, program::Program};
-#[cfg(not(target_arch = "x86_64"))]
 use crate::{
-    error::ThawError,
-    host::Host,
-    interp::{Outcome, run},
-    machine::Machine,
+    config::Config,
+    error::JitError,
+    jit::{
+        lower,
+        options::JitOptions,
+        scope::{self, Selection},
+        work::{JitWork, Span},
+    },
+    program::Program,
 };
 
 /// The machine code of a program. Many threads can run it at once, and compile units while others
@@ -34,43 +31,22 @@ pub struct MachineCode {
     pub(super) program_id: u64,
     pub(super) config: Config,
     pub(super) options: JitOptions,
-    #[cfg(target_arch = "x86_64")]
-    pub(super) shape: x64::Shape,
-    #[cfg(target_arch = "x86_64")]
-    pub(super) routines: x64::Routines,
+    pub(super) shape: Shape,
+    pub(super) routines: Routines,
     /// The address of the first unit, which contains the routines.
     pub(super) base: usize,
-    #[cfg(target_arch = "x86_64")]
     pub(super) units: units::Units,
     /// By slot: the address of the code that starts there, or of the routine `missing` if other
     /// code refers to the slot, or 0.
-    #[cfg(target_arch = "x86_64")]
     pub(super) entries: Box<[AtomicU64]>,
-    #[cfg(target_arch = "x86_64")]
     pub(super) compiler: Mutex<Compiler>,
     /// Runs until units are joined; negative if there is nothing to join.
-    #[cfg(target_arch = "x86_64")]
     pub(super) runs_left: AtomicI64,
     /// Bytes that the units take.
-    #[cfg(target_arch = "x86_64")]
     pub(super) unit_bytes: AtomicUsize,
 }
 
-/// What compiling a program has taken so far. None of it depends on timing.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct JitWork {
-    /// Compilation units.
-    pub units: usize,
-    /// Slots of all units; slots that were compiled again count again.
-    pub slots: u64,
-    /// Slots that were scanned to find out which registers functions overwrite.
-    pub scanned: u64,
-    /// Bytes of machine code and its tables.
-    pub bytes: usize,
-}
-
 /// The state of the compiler, for one unit at a time.
-#[cfg(target_arch = "x86_64")]
 #[derive(Debug)]
 pub(super) struct Compiler {
     pub(super) scope: scope::Scope,
@@ -85,7 +61,6 @@ pub(super) struct Compiler {
     pub(super) complete: bool,
 }
 
-#[cfg(target_arch = "x86_64")]
 impl Compiler {
     pub(super) fn new(program: &Program) -> Self {
         Self {
@@ -100,22 +75,9 @@ impl Compiler {
     }
 }
 
-/// A span of machine code, and the instruction that it belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Span {
-    /// Offset in [`MachineCode::bytes`].
-    pub start: usize,
-    /// The offset after the last byte.
-    pub end: usize,
-    /// The slot of the instruction; `None` for the shared routines.
-    pub slot: Option<usize>,
-    /// Whether the span is out of the common path.
-    pub cold: bool,
-}
-
 impl MachineCode {
     /// Whether the JIT has a back end for this host.
-    pub const SUPPORTED: bool = cfg!(target_arch = "x86_64");
+    pub const SUPPORTED: bool = true;
 
     /// Compiles the entry function of a program, or all of it if `options` say so, for machines
     /// with this configuration. Other functions are compiled when they are first called.
@@ -127,60 +89,48 @@ impl MachineCode {
         config: &Config,
         options: &JitOptions,
     ) -> Result<Self, JitError> {
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            let _ = (program, config, options);
-            Err(JitError::NoBackEnd)
+        let slots = program.slots();
+        if slots > SLOTS_MAX {
+            return Err(JitError::Memory(io::ErrorKind::FileTooLarge.into()));
         }
-        #[cfg(target_arch = "x86_64")]
-        {
-            let slots = program.slots();
-            if slots > SLOTS_MAX {
-                return Err(JitError::Memory(io::ErrorKind::FileTooLarge.into()));
-            }
-            let mut code = Self {
-                program_id: program.id,
-                config: config.clone(),
-                options: options.clone(),
-                shape: x64::Shape::new(program, config, options),
-                routines: x64::Routines::default(),
-                base: 0,
-                units: units::Units::new(),
-                entries: zeroed_entries(slots),
-                compiler: Mutex::new(Compiler::new(program)),
-                runs_left: AtomicI64::new(-1),
-                unit_bytes: AtomicUsize::new(0),
-            };
-            let pc = program.executable().entry_pc() as usize;
-            let selection = units::selection(0, pc, options);
-            let mut compiler = code.compiler.lock().unwrap_or_else(PoisonError::into_inner);
-            let first = code.add_unit(&mut compiler, program, selection)?;
-            drop(compiler);
-            (code.base, code.routines) = first;
-            Ok(code)
-        }
+        let mut code = Self {
+            program_id: program.id,
+            config: config.clone(),
+            options: options.clone(),
+            shape: Shape::new(program, config, options),
+            routines: Routines::default(),
+            base: 0,
+            units: units::Units::new(),
+            entries: zeroed_entries(slots),
+            compiler: Mutex::new(Compiler::new(program)),
+            runs_left: AtomicI64::new(-1),
+            unit_bytes: AtomicUsize::new(0),
+        };
+        let pc = program.executable().entry_pc() as usize;
+        let selection = units::selection(0, pc, options);
+        let mut compiler = code.compiler.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = code.add_unit(&mut compiler, program, selection)?;
+        drop(compiler);
+        (code.base, code.routines) = first;
+        Ok(code)
     }
 
     /// Returns the address of the code that starts at a slot, if it is compiled.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn entry(&self, pc: usize) -> Option<u64> {
         let entry = self.entries.get(pc)?.load(Ordering::Acquire);
         (entry != 0 && entry != self.missing()).then_some(entry)
     }
 
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn missing(&self) -> u64 {
         (self.base + self.routines.missing as usize) as u64
     }
 
     /// Returns the address of the code that starts at a slot, and compiles it if necessary. Returns
     /// `None` if there is no memory for it, or the limits are reached.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn entry_made(&self, program: &Program, pc: usize) -> Option<u64> {
         self.entry(pc).or_else(|| self.compile_at(program, pc))
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[cold]
     fn compile_at(&self, program: &Program, pc: usize) -> Option<u64> {
         let mut compiler = self.compiler.lock().ok()?;
@@ -196,7 +146,6 @@ impl MachineCode {
     }
 
     /// Returns whether the machine code has reached its maximum size.
-    #[cfg(target_arch = "x86_64")]
     fn is_full(&self) -> bool {
         self.unit_bytes.load(Ordering::Relaxed) >= self.options.code_bytes_max
     }
@@ -204,28 +153,20 @@ impl MachineCode {
     /// Returns how many bytes of memory the machine code takes now, including its tables.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        #[cfg(target_arch = "x86_64")]
-        return self.unit_bytes.load(Ordering::Relaxed)
-            + self.entries.len() * (size_of::<AtomicU64>() + size_of::<u32>() + size_of::<u8>());
-        #[cfg(not(target_arch = "x86_64"))]
-        0
+        self.unit_bytes.load(Ordering::Relaxed)
+            + self.entries.len() * (size_of::<AtomicU64>() + size_of::<u32>() + size_of::<u8>())
     }
 
     /// Returns what compiling has taken so far.
     #[must_use]
     pub fn work(&self) -> JitWork {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let compiler = self.compiler.lock().unwrap_or_else(PoisonError::into_inner);
-            JitWork {
-                units: self.units.iter().count(),
-                slots: compiler.slots,
-                scanned: compiler.effects.scanned,
-                bytes: self.unit_bytes.load(Ordering::Relaxed),
-            }
+        let compiler = self.compiler.lock().unwrap_or_else(PoisonError::into_inner);
+        JitWork {
+            units: self.units.iter().count(),
+            slots: compiler.slots,
+            scanned: compiler.effects.scanned,
+            bytes: self.unit_bytes.load(Ordering::Relaxed),
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        JitWork::default()
     }
 
     /// Compiles all code that may be executed, as far as that is known and
@@ -240,29 +181,25 @@ impl MachineCode {
     /// If the code was compiled from another program.
     pub fn complete(&self, program: &Program) -> Result<(), JitError> {
         assert_eq!(program.id, self.program_id, "machine code is completed by its own program");
-        #[cfg(target_arch = "x86_64")]
-        {
-            let mut compiler = self.compiler.lock().unwrap_or_else(PoisonError::into_inner);
-            if compiler.complete {
+        let mut compiler = self.compiler.lock().unwrap_or_else(PoisonError::into_inner);
+        if compiler.complete {
+            return Ok(());
+        }
+        for selection in [Selection::Everything, Selection::Compiled] {
+            if self.is_full() {
                 return Ok(());
             }
-            for selection in [Selection::Everything, Selection::Compiled] {
-                if self.is_full() {
-                    return Ok(());
-                }
-                // One unit is left for threads that run the program.
-                if compiler.units + 1 >= units::UNITS_MAX {
-                    return Err(JitError::Memory(io::ErrorKind::OutOfMemory.into()));
-                }
-                self.add_unit(&mut compiler, program, selection)?;
+            // One unit is left for threads that run the program.
+            if compiler.units + 1 >= units::UNITS_MAX {
+                return Err(JitError::Memory(io::ErrorKind::OutOfMemory.into()));
             }
+            self.add_unit(&mut compiler, program, selection)?;
         }
         Ok(())
     }
 
     /// Counts a run, and joins the units after enough of them. The old units stay, since they may
     /// be running, but are not entered again.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn count_run(&self, program: &Program) {
         if self.runs_left.load(Ordering::Relaxed) < 0
             || self.runs_left.fetch_sub(1, Ordering::Relaxed) != 0
@@ -279,13 +216,12 @@ impl MachineCode {
     }
 
     /// Compiles a unit.
-    #[cfg(target_arch = "x86_64")]
     fn add_unit(
         &self,
         compiler: &mut Compiler,
         program: &Program,
         selection: Selection,
-    ) -> Result<(usize, x64::Routines), JitError> {
+    ) -> Result<(usize, Routines), JitError> {
         let Compiler { scope, effects, labels, units, slots, joins, complete } = compiler;
         scope.find(program, selection, self.options.unit_slots_max);
         *slots += scope.slots as u64;
@@ -294,11 +230,10 @@ impl MachineCode {
         }
         let used = self.unit_bytes.load(Ordering::Relaxed);
         let left = self.options.code_bytes_max.saturating_sub(used);
-        let mut writer = x64::Writer::new(*units, left, scope, &self.shape, &self.options, labels);
+        let mut writer = Writer::new(*units, left, scope, &self.shape, &self.options, labels);
         writer.begin(*units);
         lower::lower(program, &self.config, scope, effects, &mut writer);
-        let x64::Written { unit, routines, blocks, far } =
-            writer.finish().map_err(JitError::Memory)?;
+        let Written { unit, routines, blocks, far } = writer.finish().map_err(JitError::Memory)?;
         self.unit_bytes.fetch_add(unit.memory_bytes(), Ordering::Relaxed);
         let base = self.units.set(*units, unit);
         let missing =
@@ -328,77 +263,27 @@ impl MachineCode {
     /// Returns the code of the first unit, the one that [`MachineCode::compile`] made.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        #[cfg(target_arch = "x86_64")]
-        return self.units.first().map_or(&[], |unit| unit.memory.bytes());
-        #[cfg(not(target_arch = "x86_64"))]
-        &[]
+        self.units.first().map_or(&[], |unit| unit.memory.bytes())
     }
 
     /// Returns the spans of that code by instruction, in the order of the code. Empty unless
     /// [`JitOptions::spans`] was set.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let len = self.bytes().len();
-            let starts = self.units.first().map_or(&[][..], |unit| &unit.spans);
-            let ends = starts.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
-            let spans = starts.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
-                start: start as usize,
-                end,
-                slot: (slot != SHARED).then_some(slot as usize),
-                cold,
-            });
-            spans.filter(|span| span.start < span.end).collect()
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        Vec::new()
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-impl MachineCode {
-    /// Interprets the program, as there is no back end for this architecture.
-    pub fn run<H: Host>(
-        &self,
-        program: &Program,
-        machine: &mut Machine<'_>,
-        host: &mut H,
-    ) -> Outcome {
-        run(program, machine, host)
-    }
-
-    /// Returns `false`: no machine is run by machine code.
-    #[must_use]
-    pub fn fits(&self, _: &Machine<'_>) -> bool {
-        false
-    }
-
-    /// Returns no bytes: there is no code to store.
-    #[must_use]
-    pub fn freeze(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    /// Returns [`JitError::NoBackEnd`].
-    ///
-    /// # Safety
-    /// Always safe to call.
-    ///
-    /// # Errors
-    /// Always.
-    pub unsafe fn thaw(
-        _: &[u8],
-        _: &Program,
-        _: &Config,
-        _: &JitOptions,
-    ) -> Result<Self, ThawError> {
-        Err(ThawError::Jit(JitError::NoBackEnd))
+        let len = self.bytes().len();
+        let starts = self.units.first().map_or(&[][..], |unit| &unit.spans);
+        let ends = starts.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
+        let spans = starts.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
+            start: start as usize,
+            end,
+            slot: (slot != SHARED).then_some(slot as usize),
+            cold,
+        });
+        spans.filter(|span| span.start < span.end).collect()
     }
 }
 
 /// Returns a table of zeros.
-#[cfg(target_arch = "x86_64")]
 pub(super) fn zeroed_entries(len: usize) -> Box<[AtomicU64]> {
     // `vec![0; n]` uses `calloc`: pages stay untouched until they are written.
     let zeros = Box::into_raw(vec![0_u64; len].into_boxed_slice());
@@ -408,5 +293,4 @@ pub(super) fn zeroed_entries(len: usize) -> Box<[AtomicU64]> {
 }
 
 /// The most slots: displacements of 32 bits reach all entries.
-#[cfg(target_arch = "x86_64")]
 pub(super) const SLOTS_MAX: usize = 1 << 27;

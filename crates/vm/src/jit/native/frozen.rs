@@ -11,17 +11,16 @@ use core::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::{
+    back_end::{Routines, Shape},
     buffer::Executable,
     machine_code::{Compiler, MachineCode, SLOTS_MAX, zeroed_entries},
-    options::JitOptions,
-    site::Sites,
     units::{UNITS_MAX, Unit, Units},
-    x64::{Routines, Shape},
 };
 use crate::{
     bytes::{Reader, put_bytes, put_u32, put_u64, put_words},
     config::Config,
     error::{JitError, ThawError},
+    jit::{options::JitOptions, site::Sites},
     program::Program,
 };
 
@@ -32,17 +31,10 @@ const MAGIC: u64 = u64::from_le_bytes(*b"selkie-c");
 fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -> [u64; 7] {
     let Config { stack_frame_gaps, aligned_memory, metered, .. } = *config;
     let JitOptions { blind_constants, pad_start, key_addresses, noop_rate, .. } = *options;
-    let bits = [
-        stack_frame_gaps,
-        aligned_memory,
-        metered,
-        blind_constants,
-        pad_start,
-        key_addresses,
-        shape.bmi2,
-        shape.pext,
-    ];
-    let bits = bits.into_iter().fold(0, |bits, bit| bits << 1 | u64::from(bit));
+    let bits =
+        [stack_frame_gaps, aligned_memory, metered, blind_constants, pad_start, key_addresses];
+    let bits = bits.into_iter().chain(shape.features());
+    let bits = bits.fold(0, |bits, bit| bits << 1 | u64::from(bit));
     let depth = config.call_depth_max as u64;
     let calls = options.memory_calls;
     let [a, b, c, d] = calls.ids().map(|id| id.map_or(u64::from(u32::MAX), |id| id.0.into()));

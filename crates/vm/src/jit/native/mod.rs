@@ -1,0 +1,34 @@
+//! Machine code on the processors that have a back end.
+//!
+//! Each module uses only those above it in this list:
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | `buffer` | pages that are writable or executable, never both |
+//! | `units` | the units that are compiled |
+//! | `exits` | what machine code calls |
+//! | `context` | what machine code and Rust share during a run |
+//! | `back_end` | operations as instructions of the processor, and the shared routines |
+//! | `machine_code` | the machine code of a program, compiled unit by unit |
+//! | `entry` | entering machine code; exits to the interpreter and to syscalls |
+//! | `frozen` | machine code as bytes that can be stored |
+//!
+//! A back end is a folder of the name of its processor. Other modules use the five types and the
+//! three functions that this module imports from it, and do not know which it is.
+
+mod buffer;
+mod context;
+mod exits;
+mod units;
+
+#[cfg(target_arch = "x86_64")]
+mod x64;
+#[cfg(target_arch = "x86_64")]
+use x64 as back_end;
+
+mod machine_code;
+
+mod entry;
+mod frozen;
+
+pub use self::machine_code::MachineCode;
