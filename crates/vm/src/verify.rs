@@ -47,8 +47,8 @@ pub enum VerifyError {
     },
     /// A jump to a slot outside of the text.
     JumpOutOfCode {
-        /// The target slot.
-        target: usize,
+        /// The target slot; the number wraps around below 0.
+        target: u64,
         /// The slot of the instruction.
         pc: usize,
     },
@@ -327,9 +327,10 @@ impl Verifier<'_> {
     }
 
     fn check_jump(&self, pc: usize, slot: Slot) -> Result<(), VerifyError> {
-        let target = (pc + 1).wrapping_add_signed(isize::from(slot.off));
+        let out = (pc as u64 + 1).wrapping_add_signed(i64::from(slot.off));
+        let target = usize::try_from(out).unwrap_or(usize::MAX);
         match Slot::read(self.text, target) {
-            None => Err(VerifyError::JumpOutOfCode { target, pc }),
+            None => Err(VerifyError::JumpOutOfCode { target: out, pc }),
             Some(there) if there.code == 0 => Err(VerifyError::JumpToMiddleOfLddw { target, pc }),
             Some(_) => Ok(()),
         }
