@@ -9,7 +9,9 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{clients, codegen, fixtures, peers, repository, say, tidy, toolchains, walkthroughs};
+use crate::{
+    clients, codegen, fixtures, peers, ports, repository, say, tidy, toolchains, walkthroughs,
+};
 
 /// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
 /// it. It also has vectors with today's results of those fixtures.
@@ -78,6 +80,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         let test = ["--package", "selkie-vm", "--test", "host_stack"];
         cargo(&[&["test", "--locked", "--profile", "unoptimized"], &test[..]].concat())
     })?;
+    ports::run(&[])?;
     step("the first command of README.md", || {
         let input = "examples/counter/input.json";
         cargo(&["selkie", "run", "examples/counter/counter.s", "--input", input])
@@ -275,7 +278,7 @@ fn linked() -> Result<()> {
 }
 
 /// Runs a step under a heading, and prints how long it took.
-fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     say(&format!("\n== {name}"));
     let start = Instant::now();
     work().with_context(|| format!("{name} failed"))?;
@@ -287,13 +290,13 @@ fn cargo(arguments: &[&str]) -> Result<()> {
     succeed(cargo_command().args(arguments))
 }
 
-fn cargo_command() -> Command {
+pub(crate) fn cargo_command() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(repository());
     command
 }
 
-fn succeed(command: &mut Command) -> Result<()> {
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
     ensure!(status.success(), "{command:?}: {status}");
     Ok(())

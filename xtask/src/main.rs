@@ -14,6 +14,7 @@ mod instructions;
 mod modules;
 mod node_torture;
 mod peers;
+mod ports;
 mod ratchets;
 mod solana_cli;
 mod source;
@@ -61,6 +62,11 @@ const CHORES: &[Chore] = &[
         "toolchains",
         "          install the compilers that tests build programs with",
         toolchains::run,
+    ),
+    (
+        "ports",
+        "              check other processors and systems, and test Arm64 in an emulator",
+        ports::run,
     ),
     (
         "instructions",

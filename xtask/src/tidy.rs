@@ -28,10 +28,12 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/store/src/lib.rs",
     "crates/vm/src/decoded.rs",
     "crates/vm/src/fast_path.rs",
-    "crates/vm/src/jit/context.rs",
-    "crates/vm/src/jit/entry.rs",
-    "crates/vm/src/jit/frozen.rs",
-    "crates/vm/src/jit/machine_code.rs",
+    "crates/vm/src/jit/absent.rs",
+    "crates/vm/src/jit/native/context.rs",
+    "crates/vm/src/jit/native/entry.rs",
+    "crates/vm/src/jit/native/frozen.rs",
+    "crates/vm/src/jit/native/machine_code.rs",
+    "crates/vm/src/jit/native/x64/calls.rs",
     "crates/vm/src/memory/map.rs",
     "crates/vm/src/memory/region.rs",
     "crates/vm/src/memory/window.rs",
@@ -45,7 +47,7 @@ const UNSAFE_FILES: &[&str] = &[
 
 /// The files of the product that may have thread-local variables.
 const THREAD_LOCAL_FILES: &[&str] =
-    &["crates/store/src/lib.rs", "crates/vm/src/jit/x64/encoder.rs"];
+    &["crates/store/src/lib.rs", "crates/vm/src/jit/native/x64/encoder.rs"];
 
 /// The documents in which every path, and every name given with a file, must exist.
 const DOCUMENTS: &[&str] = &[

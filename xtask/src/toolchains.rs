@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Installs what is missing. Returns whether a clang and the toolchain for Rust are installed.
 pub(crate) fn install() -> bool {
-    let clangs: Vec<bool> = CLANGS.iter().map(|clang| provide(clang)).collect();
+    let clangs: Vec<bool> = CLANGS.iter().map(|clang| provide(clang, clang)).collect();
     let mut words = rust::INSTALL.split(' ');
     let rust = words.next().is_some_and(|rustup| succeeds(Command::new(rustup).args(words)));
     let names = CLANGS.iter().copied().chain([rust::INSTALL]);
@@ -32,8 +32,8 @@ pub(crate) fn install() -> bool {
 }
 
 /// Installs a Debian package unless its command exists.
-fn provide(package: &str) -> bool {
-    in_path(package).is_some() || {
+pub(crate) fn provide(command: &str, package: &str) -> bool {
+    in_path(command).is_some() || {
         let updated = succeeds(Command::new("apt-get").args(["update", "-qq"]));
         let arguments = ["install", "-y", "-qq", "--no-install-recommends", package];
         updated && succeeds(Command::new("apt-get").args(arguments))
@@ -41,6 +41,6 @@ fn provide(package: &str) -> bool {
 }
 
 /// Whether a command exists and succeeds. Its output is shown.
-fn succeeds(command: &mut Command) -> bool {
+pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).status().is_ok_and(|status| status.success())
 }

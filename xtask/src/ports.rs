@@ -1,0 +1,86 @@
+//! `cargo xtask ports`: checks the code for other processors and systems, and runs the virtual
+//! machine's tests for Arm64 in an emulator.
+
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::{
+    ci::{cargo_command, step, succeed},
+    say,
+    toolchains::{provide, succeeds},
+};
+
+/// The crates that browsers may use.
+const FOR_BROWSERS: &[&str] = &[
+    "selkie-isa",
+    "selkie-elf",
+    "selkie-asm",
+    "selkie-vm",
+    "selkie-svm",
+    "selkie",
+    "selkie-inspect",
+];
+
+/// Those that use almost all libraries. The command itself needs a C compiler for its target.
+const LIBRARIES: &[&str] = &["selkie", "selkie-conform", "selkie-rpc", "selkie-store"];
+
+/// Targets, and the packages that must compile for them.
+const PORTS: &[(&str, &[&str])] = &[
+    ("wasm32-unknown-unknown", FOR_BROWSERS),
+    ("aarch64-apple-darwin", LIBRARIES),
+    ("x86_64-apple-darwin", LIBRARIES),
+    ("x86_64-pc-windows-msvc", LIBRARIES),
+];
+
+/// The target whose tests are run.
+const EMULATED: &str = "aarch64-unknown-linux-gnu";
+
+/// What running them needs: commands, and the Debian packages that have them.
+const EMULATION: &[(&str, &str)] =
+    &[("qemu-aarch64", "qemu-user"), ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")];
+
+/// Runs the chore.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "usage: cargo xtask ports");
+    for (target, packages) in PORTS {
+        step(&format!("code for {target}"), || match has_target(target) {
+            true => check(target, packages),
+            false => skip("its standard library cannot be installed"),
+        })?;
+    }
+    step("tests on Arm64", || match is_emulated() {
+        true => test(),
+        false => skip("the emulator or the linker cannot be installed"),
+    })
+}
+
+fn check(target: &str, packages: &[&str]) -> Result<()> {
+    let mut command = cargo_command();
+    command.args(["check", "--quiet", "--locked", "--target", target]);
+    succeed(command.args(packages.iter().flat_map(|it| ["--package", it])))
+}
+
+/// Runs the tests of the virtual machine. Those of the runtime run the same code and take longer.
+fn test() -> Result<()> {
+    let mut command = cargo_command();
+    command.args(["test", "--quiet", "--locked", "--package", "selkie-vm", "--target", EMULATED]);
+    let key = EMULATED.to_uppercase().replace('-', "_");
+    command.env(format!("CARGO_TARGET_{key}_LINKER"), "aarch64-linux-gnu-gcc");
+    command.env(format!("CARGO_TARGET_{key}_RUNNER"), "qemu-aarch64 -L /usr/aarch64-linux-gnu");
+    succeed(&mut command)
+}
+
+fn has_target(target: &str) -> bool {
+    succeeds(Command::new("rustup").args(["--quiet", "target", "add", target]))
+}
+
+fn is_emulated() -> bool {
+    let has = |(command, package): &(&str, &str)| provide(command, package);
+    has_target(EMULATED) && EMULATION.iter().all(has)
+}
+
+fn skip(reason: &str) -> Result<()> {
+    say(&format!("skipped: {reason}"));
+    Ok(())
+}
