@@ -1,13 +1,56 @@
 //! Memory for machine code: first writable, then executable, never both.
+//!
+//! Units of a program share mappings, since each mapping costs the operating system more than the
+//! code of a small unit costs the compiler. A unit has whole pages of its own, which are writable
+//! until its code is in them. Mappings double in size, so that a program has few of them, and pages
+//! that wait for units take no more memory than those that have one.
 
-use std::io;
+#![allow(unsafe_code, reason = "writes to pages of a mapping, others of which are executable")]
 
-use memmap2::{Mmap, MmapOptions};
+use core::{ptr, slice};
+use std::{io, sync::Arc};
+
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::mm::{MprotectFlags, mprotect};
+
+/// Pages for the units of a program.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    /// The mapping that units are added to.
+    mapping: Option<Arc<MmapRaw>>,
+    /// Bytes of that mapping that have units, in whole pages.
+    used: usize,
+    /// Bytes of all mappings.
+    mapped: usize,
+}
+
+/// The most bytes of a mapping for several units.
+const SHARED_BYTES_MAX: usize = 256 << 10;
+
+impl Pages {
+    /// Returns writable pages of at least `len` bytes: a mapping and the offset in it.
+    fn take(&mut self, len: usize) -> io::Result<(Arc<MmapRaw>, usize)> {
+        let len = len.next_multiple_of(page_bytes());
+        if let Some(mapping) = self.mapping.as_ref().filter(|it| it.len() - self.used >= len) {
+            let start = self.used;
+            self.used += len;
+            return Ok((Arc::clone(mapping), start));
+        }
+        let bytes = len.max(self.mapped.min(SHARED_BYTES_MAX));
+        let mapping = MmapOptions::new().len(bytes).populate().map_anon()?;
+        let mapping = Arc::new(MmapRaw::from(mapping));
+        self.mapping = Some(Arc::clone(&mapping));
+        self.used = len;
+        self.mapped += bytes;
+        Ok((mapping, 0))
+    }
+}
 
 /// Machine code in executable, read-only pages.
 #[derive(Debug)]
 pub(super) struct Executable {
-    memory: Mmap,
+    mapping: Arc<MmapRaw>,
+    start: usize,
     len: usize,
 }
 
@@ -16,14 +59,40 @@ impl Executable {
     ///
     /// # Errors
     /// If the operating system provides no such pages.
-    pub(super) fn new(code: &[u8]) -> io::Result<Self> {
-        let mut memory = MmapOptions::new().len(code.len().max(1)).populate().map_anon()?;
-        memory[..code.len()].copy_from_slice(code);
-        // Also removes the right to write.
-        Ok(Self { memory: memory.make_exec()?, len: code.len() })
+    pub(super) fn new(code: &[u8], pages: &mut Pages) -> io::Result<Self> {
+        let len = code.len().max(1);
+        let (mapping, start) = pages.take(len)?;
+        // SAFETY: `take` returns `len` bytes of the mapping that are writable, and returns none of
+        // them again.
+        unsafe {
+            let to = mapping.as_mut_ptr().add(start);
+            ptr::copy_nonoverlapping(code.as_ptr(), to, code.len());
+            make_executable(to, len.next_multiple_of(page_bytes()))?;
+        }
+        Ok(Self { mapping, start, len: code.len() })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.memory[..self.len]
+        // SAFETY: these pages are readable as long as the mapping lives, and are not written again.
+        unsafe { slice::from_raw_parts(self.mapping.as_ptr().add(self.start), self.len) }
     }
+
+    /// Returns how many bytes of memory the code takes, in whole pages.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.len.next_multiple_of(page_bytes())
+    }
+}
+
+fn page_bytes() -> usize {
+    rustix::param::page_size()
+}
+
+/// Makes pages executable, which can then not be written to.
+///
+/// # Safety
+/// The pages must belong to a mapping of this module, and nothing may refer to their content.
+unsafe fn make_executable(start: *mut u8, len: usize) -> io::Result<()> {
+    // SAFETY: the caller guarantees it.
+    unsafe { mprotect(start.cast(), len, MprotectFlags::READ | MprotectFlags::EXEC)? };
+    Ok(())
 }

@@ -197,7 +197,8 @@ fn thaw_unit(
         sites: Sites::of_packed(sites, bytes.len()).ok_or_else(malformed)?,
         calls,
         spans: Vec::new(),
-        memory: Executable::new(bytes).map_err(|error| ThawError::Jit(JitError::Memory(error)))?,
+        memory: Executable::new(bytes, &mut compiler.pages)
+            .map_err(|error| ThawError::Jit(JitError::Memory(error)))?,
     };
     let base = units.set(compiler.units, unit) as u64;
     for [slot, at] in blocks {

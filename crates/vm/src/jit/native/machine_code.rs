@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     back_end::{Routines, Shape, Writer, Written},
+    buffer::Pages,
     units::{self, SHARED},
 };
 use crate::{
@@ -53,6 +54,7 @@ pub(super) struct Compiler {
     pub(super) effects: scope::Effects,
     /// All 0 between units; empty before the first and after the last unit.
     pub(super) labels: Vec<u32>,
+    pub(super) pages: Pages,
     pub(super) units: usize,
     /// Slots of all units.
     pub(super) slots: u64,
@@ -67,6 +69,7 @@ impl Compiler {
             scope: scope::Scope::new(program),
             effects: scope::Effects::default(),
             labels: Vec::new(),
+            pages: Pages::default(),
             units: 0,
             slots: 0,
             joins: 0,
@@ -222,7 +225,7 @@ impl MachineCode {
         program: &Program,
         selection: Selection,
     ) -> Result<(usize, Routines), JitError> {
-        let Compiler { scope, effects, labels, units, slots, joins, complete } = compiler;
+        let Compiler { scope, effects, labels, pages, units, slots, joins, complete } = compiler;
         scope.find(program, selection, self.options.unit_slots_max);
         *slots += scope.slots as u64;
         if labels.is_empty() {
@@ -233,7 +236,8 @@ impl MachineCode {
         let mut writer = Writer::new(*units, left, scope, &self.shape, &self.options, labels);
         writer.begin(*units);
         lower::lower(program, &self.config, scope, effects, &mut writer);
-        let Written { unit, routines, blocks, far } = writer.finish().map_err(JitError::Memory)?;
+        let Written { unit, routines, blocks, far } =
+            writer.finish(pages).map_err(JitError::Memory)?;
         self.unit_bytes.fetch_add(unit.memory_bytes(), Ordering::Relaxed);
         let base = self.units.set(*units, unit);
         let missing =

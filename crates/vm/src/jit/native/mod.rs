@@ -4,7 +4,7 @@
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `buffer` | pages that are writable or executable, never both |
+//! | `buffer`, `single_buffer` | pages that are writable or executable, never both |
 //! | `units` | the units that are compiled |
 //! | `exits` | what machine code calls |
 //! | `context` | what machine code and Rust share during a run |
@@ -16,7 +16,13 @@
 //! A back end is a folder of the name of its processor. Other modules use the five types and the
 //! three functions that this module imports from it, and do not know which it is.
 
+#[cfg(unix)]
 mod buffer;
+#[cfg(not(unix))]
+mod single_buffer;
+#[cfg(not(unix))]
+use single_buffer as buffer;
+
 mod context;
 mod exits;
 mod units;

@@ -49,8 +49,7 @@ impl Unit {
 
     /// Returns how many bytes of memory the unit takes, in whole pages.
     pub(super) fn memory_bytes(&self) -> usize {
-        const PAGE_BYTES: usize = 4096;
-        self.memory.bytes().len().next_multiple_of(PAGE_BYTES)
+        self.memory.memory_bytes()
             + self.sites.memory_bytes()
             + size_of_val(&self.calls[..])
             + size_of_val(&self.spans[..])

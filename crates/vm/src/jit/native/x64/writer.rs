@@ -15,7 +15,7 @@ use crate::{
         harden::HardeningRng,
         lower::{MemLocation, Next, SideExit, Value},
         native::{
-            buffer::Executable,
+            buffer::{Executable, Pages},
             context::{Context, REGION_HINTS, RegionHint},
             units::{SHARED, Unit},
         },
@@ -198,7 +198,7 @@ impl<'o> Writer<'o> {
     ///
     /// # Errors
     /// If the operating system provides no such memory.
-    pub(in crate::jit) fn finish(mut self) -> io::Result<Written> {
+    pub(in crate::jit) fn finish(mut self, pages: &mut Pages) -> io::Result<Written> {
         self.flush_cold();
         let fixups = core::mem::take(&mut self.fixups);
         for (patch, slot) in fixups {
@@ -218,7 +218,7 @@ impl<'o> Writer<'o> {
         // Blocks are in order, except where one starts within an `lddw` of another.
         self.calls.sort_unstable();
         let unit = Unit {
-            memory: Executable::new(self.code.bytes())?,
+            memory: Executable::new(self.code.bytes(), pages)?,
             sites: self.sites,
             calls: self.calls,
             spans: self.spans.unwrap_or_default(),
