@@ -74,6 +74,15 @@ impl Group {
         is_spilled: false,
     };
 
+    /// Adds an access of the bytes from `at` to `end`.
+    #[inline(always)]
+    fn join(&mut self, at: i32, end: i32, store: bool) {
+        self.min = self.min.min(at);
+        self.end = self.end.max(end);
+        self.last = self.last.max(at);
+        self.store |= store;
+    }
+
     /// Returns the offset of the first byte from the base register.
     #[inline(always)]
     pub(super) fn disp(&self) -> i32 {
@@ -330,7 +339,16 @@ impl<'p> Planner<'p> {
         let count = *group_count;
         let latest = value as usize % VALUES_MAX;
         let before = self.latest[latest];
-        if before != NO_GROUP && self.join_group(before, count, at, end, store, step, groups) {
+        if let Some(index) = self.joinable(groups, count, before, (at, end), store) {
+            let group = &mut groups[usize::from(index)];
+            group.join(at, end, store);
+            group.is_spilled |= self.current_group != index;
+            step.access = match self.current_group == index {
+                true => AccessPath::InRegister,
+                false => AccessPath::Reload,
+            };
+            step.group = index;
+            self.current_group = index;
             return;
         }
         self.latest[latest] = count;
@@ -350,45 +368,31 @@ impl<'p> Planner<'p> {
         step.access = AccessPath::First;
     }
 
-    /// Adds an access of the bytes from `at` to `end` to one of the groups of its base value, the
-    /// latest of which is given. Returns whether there is one that it can join.
+    /// Returns the group that an access of the bytes from `at` to `end` may join, if there is one.
+    /// `index` is the latest group of its base value, `count` the number of groups.
     #[inline(always)]
-    fn join_group(
-        &mut self,
-        latest: u8,
+    fn joinable(
+        &self,
+        groups: &[Group],
         count: u8,
-        at: i32,
-        end: i32,
+        mut index: u8,
+        (at, end): (i32, i32),
         store: bool,
-        step: &mut Step<'_>,
-        groups: &mut [Group],
-    ) -> bool {
-        let mut index = latest;
+    ) -> Option<u8> {
         // The pointers of older groups may not be in their places any more.
         while index != NO_GROUP && count - index <= SPILLED_MAX {
-            let group = &mut groups[usize::from(index)];
+            let group = &groups[usize::from(index)];
             let (min, max) = (group.min.min(at), group.end.max(end));
             let is_covered = (min, max) == (group.min, group.end) && at <= group.last;
             let is_crossed = index < self.crossed;
             let is_barred =
                 is_crossed && (store && !group.store || !is_covered && !self.speculates);
-            if is_barred || max - min > self.span_max {
-                index = group.before;
-                continue;
+            if !is_barred && max - min <= self.span_max {
+                return Some(index);
             }
-            (group.min, group.end) = (min, max);
-            group.last = group.last.max(at);
-            group.store |= store;
-            step.group = index;
-            step.access = AccessPath::InRegister;
-            if self.current_group != index {
-                step.access = AccessPath::Reload;
-                group.is_spilled = true;
-            }
-            self.current_group = index;
-            return true;
+            index = group.before;
         }
-        false
+        None
     }
 }
 
