@@ -176,8 +176,10 @@ fn options() -> JitOptions {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn few_stores_at_both_ends_of_the_heap_dirty_few_pages() {
+    if !MachineCode::SUPPORTED {
+        return;
+    }
     let end = HEAP_START + HEAP_BYTES as u64;
     let actions = [
         Action::Store { size: "stdw", at: HEAP_START, other: 16, stride: 0, count: 9 },

@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code, reason = "has a function that is unsafe to call elsewhere")]
 
+use core::convert::Infallible;
+
 use super::{
     options::JitOptions,
     work::{JitWork, Span},
@@ -17,7 +19,7 @@ use crate::{
 
 /// The machine code of a program. There is none on this host: no function returns one.
 #[derive(Debug)]
-pub enum MachineCode {}
+pub struct MachineCode(Infallible);
 
 impl MachineCode {
     /// Whether the JIT has a back end for this host.
@@ -52,47 +54,47 @@ impl MachineCode {
     /// # Errors
     /// Never.
     pub fn complete(&self, _: &Program) -> Result<(), JitError> {
-        match *self {}
+        match self.0 {}
     }
 
     /// Runs a program to its end.
     pub fn run<H: Host>(&self, _: &Program, _: &mut Machine<'_>, _: &mut H) -> Outcome {
-        match *self {}
+        match self.0 {}
     }
 
     /// Returns whether the code fits the machine.
     #[must_use]
     pub fn fits(&self, _: &Machine<'_>) -> bool {
-        match *self {}
+        match self.0 {}
     }
 
     /// Returns the code as bytes.
     #[must_use]
     pub fn freeze(&self) -> Vec<u8> {
-        match *self {}
+        match self.0 {}
     }
 
     /// Returns how many bytes of memory the machine code takes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        match *self {}
+        match self.0 {}
     }
 
     /// Returns what compiling has taken so far.
     #[must_use]
     pub fn work(&self) -> JitWork {
-        match *self {}
+        match self.0 {}
     }
 
     /// Returns the code of the first unit.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        match *self {}
+        match self.0 {}
     }
 
     /// Returns the spans of that code by instruction.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
-        match *self {}
+        match self.0 {}
     }
 }
