@@ -193,7 +193,7 @@ impl fmt::Display for VerifyError {
                 write!(f, "invalid destination register (insn #{pc})")
             }
             Self::UnknownOpcode { code, pc } => {
-                write!(f, "unknown eBPF opcode {code:#2x} (insn #{pc})")
+                write!(f, "unknown eBPF opcode {code:#x} (insn #{pc})")
             }
             // The text is the validator's, which swaps the two numbers.
             Self::ShiftWithOverflow { shift, bits, pc } => {
