@@ -69,7 +69,7 @@ impl Default for JitOptions {
             noop_rate: 256,
             pad_start: true,
             key_addresses: true,
-            slots_at_once: 192,
+            slots_at_once: 384,
             runs_until_joined: 16,
             unit_slots_max: 1 << 17,
             code_bytes_max: 16 << 20,
