@@ -96,3 +96,31 @@ unsafe fn make_executable(start: *mut u8, len: usize) -> io::Result<()> {
     unsafe { mprotect(start.cast(), len, MprotectFlags::READ | MprotectFlags::EXEC)? };
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_share_mappings_and_keep_their_code() {
+        let mut pages = Pages::default();
+        let lens = [1, 100, page_bytes(), page_bytes() + 1, 3 * page_bytes(), 0, 17];
+        let units: Vec<Executable> = (1..)
+            .zip(lens)
+            .map(|(byte, len)| Executable::new(&vec![byte; len], &mut pages).expect("memory"))
+            .collect();
+        for ((byte, len), unit) in (1..).zip(lens).zip(&units) {
+            assert_eq!(unit.bytes(), vec![byte; len]);
+            assert!(unit.start.is_multiple_of(page_bytes()), "it has pages of its own");
+        }
+        let mut starts: Vec<usize> = units.iter().map(|it| it.bytes().as_ptr().addr()).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        assert_eq!(starts.len(), units.len(), "no page has two units");
+        let total: usize = units.iter().map(Executable::memory_bytes).sum();
+        assert!(pages.mapped <= 2 * (total + page_bytes()), "{} for {total}", pages.mapped);
+        let mut mappings: Vec<*mut u8> = units.iter().map(|it| it.mapping.as_mut_ptr()).collect();
+        mappings.dedup();
+        assert!(mappings.len() < units.len());
+    }
+}
