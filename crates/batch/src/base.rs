@@ -1,0 +1,165 @@
+//! What items refer to by hash: account data, programs and environments.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use arrow_array::{Array, RecordBatch};
+use selkie_svm::{Environment, Pubkey, ReadableAccount, program_cache::ProgramCache};
+use solana_account::{Account, AccountSharedData};
+
+use crate::{
+    Sha256,
+    columns::{self, Columns},
+    environment::{EnvironmentAccount, EnvironmentFile, content_hash, pubkey},
+    error::BatchError,
+    schema::{self, column as c},
+    sha256,
+};
+
+/// The bytes of a content, shared by all accounts that have them.
+pub type Content = Arc<Vec<u8>>;
+
+/// What items refer to by hash, and the programs that are ready to run. Threads share one, so that
+/// each program is compiled once in a process.
+#[derive(Default, Debug)]
+pub struct Base {
+    contents: HashMap<Sha256, Content>,
+    environments: Mutex<HashMap<Sha256, Arc<OnceLock<Loaded>>>>,
+    programs: ProgramCache,
+}
+
+/// An environment that was read, or what is wrong with it.
+pub(crate) type Loaded = Result<Arc<Prepared>, String>;
+
+/// An environment, ready for items.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) environment: Environment,
+    pub(crate) blockhashes: Vec<solana_hash::Hash>,
+    /// The accounts that all items have, sorted by address: sysvars, builtin programs, those of the
+    /// file.
+    pub(crate) accounts: Vec<(Pubkey, AccountSharedData)>,
+}
+
+impl Base {
+    /// Creates an empty base.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a content and returns its hash.
+    pub fn add(&mut self, bytes: Vec<u8>) -> Sha256 {
+        let hash = sha256(&bytes);
+        self.contents.entry(hash).or_insert_with(|| Arc::new(bytes));
+        hash
+    }
+
+    /// Adds the contents of a table with the schema [`schema::contents`].
+    ///
+    /// # Errors
+    /// If the table has other columns, or bytes do not have the hash that the row states.
+    pub fn add_table(&mut self, table: &RecordBatch) -> Result<(), BatchError> {
+        columns::check(table, &schema::contents())?;
+        let columns = Columns::Table(table);
+        let (hashes, data) = (columns.binary(c::HASH), columns.binary(c::DATA));
+        for row in 0..table.num_rows() {
+            if hashes.is_null(row) || data.is_null(row) {
+                return Err(BatchError::Content { row, why: "a column is null".to_owned() });
+            }
+            let (stated, bytes) = (hashes.value(row), data.value(row));
+            let hash = self.add(bytes.to_vec());
+            if stated != hash {
+                let (stated, hash) = (hex::encode(stated), hex::encode(hash));
+                let why = format!("the hash is stated as {stated}, but that of the data is {hash}");
+                return Err(BatchError::Content { row, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a content.
+    #[must_use]
+    pub fn get(&self, hash: &Sha256) -> Option<&Content> {
+        self.contents.get(hash)
+    }
+
+    /// Returns the program cache.
+    #[must_use]
+    pub fn programs(&self) -> &ProgramCache {
+        &self.programs
+    }
+
+    /// Returns a content that has to exist.
+    pub(crate) fn content(&self, hash: &Sha256) -> Result<&Content, String> {
+        let missing = || format!("there is no content with the hash {}", hex::encode(hash));
+        self.get(hash).ok_or_else(missing)
+    }
+
+    /// Returns an environment, which is read once.
+    pub(crate) fn environment(&self, hash: &Sha256) -> Loaded {
+        let cell = {
+            let mut all = self.environments.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(all.entry(*hash).or_default())
+        };
+        cell.get_or_init(|| self.prepare(hash)).clone()
+    }
+
+    fn prepare(&self, hash: &Sha256) -> Loaded {
+        let file = EnvironmentFile::parse(self.content(hash)?)?;
+        let environment = file.environment()?;
+        let mut accounts = native_accounts(&environment);
+        for account in &file.accounts {
+            accounts.push(self.account(account)?);
+        }
+        // Of several accounts at an address the last one counts: those of the file.
+        accounts.reverse();
+        accounts.sort_by_key(|(key, _)| *key);
+        accounts.dedup_by_key(|(key, _)| *key);
+        let blockhashes = file.blockhashes.iter().map(|it| crate::environment::blockhash(it));
+        let blockhashes = blockhashes.collect::<Result<_, _>>()?;
+        Ok(Arc::new(Prepared { environment, blockhashes, accounts }))
+    }
+
+    fn account(&self, file: &EnvironmentAccount) -> Result<(Pubkey, AccountSharedData), String> {
+        let data = match &file.data {
+            Some(hash) => Arc::clone(self.content(&content_hash(hash)?)?),
+            None => Content::default(),
+        };
+        let owner = pubkey(&file.owner)?;
+        let account =
+            AccountSharedData::new_with_shared_data(file.lamports, data, &owner, file.executable);
+        Ok((pubkey(&file.pubkey)?, account))
+    }
+}
+
+/// Returns the accounts of builtin programs, precompiles and sysvars.
+fn native_accounts(environment: &Environment) -> Vec<(Pubkey, AccountSharedData)> {
+    let builtins = environment.builtins.iter().map(|(id, _)| *id);
+    let precompiles = environment.precompiles.iter().map(|(id, _)| *id);
+    let programs = builtins.chain(precompiles).map(|id| (id, program_account()));
+    let sysvars = environment.sysvars.iter().map(|(id, data)| (*id, sysvar_account(data)));
+    programs.chain(sysvars).collect()
+}
+
+fn program_account() -> AccountSharedData {
+    let owner = selkie_svm::NATIVE_LOADER;
+    Account { lamports: 1, owner, executable: true, ..Account::default() }.into()
+}
+
+/// Returns the account of a sysvar, with the balance 1, since no transaction can change it.
+pub(crate) fn sysvar_account(data: &[u8]) -> AccountSharedData {
+    let owner = solana_sdk_ids::sysvar::ID;
+    Account { lamports: 1, data: data.to_vec(), owner, ..Account::default() }.into()
+}
+
+impl Prepared {
+    /// Returns the account at an address; `None` if there is none or it has no lamports.
+    pub(crate) fn account(&self, key: &Pubkey) -> Option<&AccountSharedData> {
+        let index = self.accounts.binary_search_by(|(known, _)| known.cmp(key)).ok()?;
+        let (_, account) = self.accounts.get(index)?;
+        Some(account).filter(|account| account.lamports() > 0)
+    }
+}

@@ -1,0 +1,59 @@
+//! Batches of self-contained transactions: Arrow record batches of items in, of results out.
+//!
+//! [`run`] is a pure function. A result depends on its row and on what the row refers to by hash, and
+//! is the same on every machine, with any number of threads and with both engines. So any engine that
+//! moves Arrow batches (Spark, Ray, DataFusion, a loop over Parquet files) can distribute the work,
+//! and repeat any part of it.
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`run`], [`RunOptions`] | executes a batch on some threads |
+//! | [`Base`] | what items refer to by hash: account data, programs, environments |
+//! | [`schema`] | the tables: items, results, contents |
+//! | [`check_results`] | checks the columns of a table of results |
+//! | [`Item`], [`ItemAccount`], [`ItemData`], [`Override`], [`Expectation`] | a row of the item table |
+//! | [`Items`] | collects items into a batch |
+//! | [`EnvironmentFile`] | features, sysvars, fees and shared accounts, in a file that its hash names |
+//! | [`record`] | items from the state of a chain |
+//! | [`Digest`] | proves that two runs executed the same items with the same effects |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
+mod base;
+mod columns;
+mod digest;
+mod effects;
+mod environment;
+mod error;
+
+mod item;
+mod items;
+mod outcome;
+pub mod record;
+mod results;
+mod rows;
+mod run;
+pub mod schema;
+mod state;
+
+pub use crate::{
+    base::{Base, Content},
+    columns::check_results,
+    digest::Digest,
+    environment::{EnvironmentAccount, EnvironmentFile},
+    error::BatchError,
+    item::{Expectation, Item, ItemAccount, ItemData, Override},
+    items::Items,
+    run::{RunOptions, run},
+};
+
+/// A SHA-256 hash, by which contents and items are named.
+pub type Sha256 = [u8; 32];
+
+/// Returns the SHA-256 hash of these bytes.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> Sha256 {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(bytes).into()
+}

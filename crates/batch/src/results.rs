@@ -1,0 +1,163 @@
+//! Collects results into a batch.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, RecordBatch,
+    builder::{
+        BinaryBuilder, BooleanBuilder, Int64Builder, ListBuilder, StringBuilder, StructBuilder,
+    },
+};
+use arrow_schema::{DataType, Field};
+use selkie_svm::ReadableAccount;
+
+use crate::{
+    effects::{self, Written},
+    error::BatchError,
+    outcome::Outcome,
+    run::RunOptions,
+    schema,
+};
+
+/// The version that results state.
+const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The columns of the result table.
+pub(crate) struct Results {
+    keep: RunOptions,
+    item_id: BinaryBuilder,
+    engine_version: StringBuilder,
+    status: StringBuilder,
+    error: StringBuilder,
+    error_index: Int64Builder,
+    compute_units: Int64Builder,
+    fee: Int64Builder,
+    return_data: BinaryBuilder,
+    logs_hash: BinaryBuilder,
+    logs: ListBuilder<StringBuilder>,
+    post: Post,
+    effects_hash: BinaryBuilder,
+    matches: BooleanBuilder,
+    nanoseconds: Int64Builder,
+    bytes_in: Int64Builder,
+}
+
+impl Results {
+    pub(crate) fn new(keep: RunOptions) -> Self {
+        let line = Field::new("item", DataType::Utf8, false);
+        Self {
+            keep,
+            item_id: BinaryBuilder::new(),
+            engine_version: StringBuilder::new(),
+            status: StringBuilder::new(),
+            error: StringBuilder::new(),
+            error_index: Int64Builder::new(),
+            compute_units: Int64Builder::new(),
+            fee: Int64Builder::new(),
+            return_data: BinaryBuilder::new(),
+            logs_hash: BinaryBuilder::new(),
+            logs: ListBuilder::new(StringBuilder::new()).with_field(line),
+            post: Post::new(),
+            effects_hash: BinaryBuilder::new(),
+            matches: BooleanBuilder::new(),
+            nanoseconds: Int64Builder::new(),
+            bytes_in: Int64Builder::new(),
+        }
+    }
+
+    /// Appends a row.
+    pub(crate) fn push(&mut self, outcome: &Outcome, nanoseconds: u64) {
+        self.item_id.append_value(&outcome.item_id);
+        self.engine_version.append_value(ENGINE_VERSION);
+        self.status.append_value(outcome.status.name());
+        self.error.append_option(outcome.error.as_deref());
+        self.error_index.append_option(outcome.error_index.map(i64::from));
+        self.push_processed(outcome);
+        self.post.push(&outcome.post, self.keep.keeps_data);
+        self.effects_hash.append_value(outcome.effects_hash);
+        self.matches.append_option(outcome.matches);
+        self.nanoseconds.append_value(nanoseconds.cast_signed());
+        self.bytes_in.append_value(outcome.bytes_in.cast_signed());
+    }
+
+    fn push_processed(&mut self, outcome: &Outcome) {
+        let processed = outcome.processed.as_deref();
+        self.compute_units.append_option(processed.map(|it| it.compute_units.cast_signed()));
+        self.fee.append_option(processed.map(|it| it.fee.total().cast_signed()));
+        let returned = processed.and_then(|it| it.return_data.as_ref());
+        self.return_data.append_option(returned.map(|it| it.data.as_slice()));
+        let logs = processed.map(|it| it.logs.as_slice());
+        self.logs_hash.append_option(logs.map(effects::logs_hash));
+        match logs.filter(|_| self.keep.keeps_logs) {
+            Some(logs) => self.logs.append_value(logs.iter().map(Some)),
+            None => self.logs.append_null(),
+        }
+    }
+
+    /// Returns the rows as a batch.
+    ///
+    /// # Errors
+    /// If they are too large for one.
+    pub(crate) fn finish(mut self) -> Result<RecordBatch, BatchError> {
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(self.item_id.finish()),
+            Arc::new(self.engine_version.finish()),
+            Arc::new(self.status.finish()),
+            Arc::new(self.error.finish()),
+            Arc::new(self.error_index.finish()),
+            Arc::new(self.compute_units.finish()),
+            Arc::new(self.fee.finish()),
+            Arc::new(self.return_data.finish()),
+            Arc::new(self.logs_hash.finish()),
+            Arc::new(self.logs.finish()),
+            Arc::new(self.post.list.finish()),
+            Arc::new(self.effects_hash.finish()),
+            Arc::new(self.matches.finish()),
+            Arc::new(self.nanoseconds.finish()),
+            Arc::new(self.bytes_in.finish()),
+        ];
+        Ok(RecordBatch::try_new(schema::results(), columns)?)
+    }
+}
+
+/// The column of written accounts.
+struct Post {
+    list: ListBuilder<StructBuilder>,
+}
+
+impl Post {
+    fn new() -> Self {
+        let entry = StructBuilder::from_fields(schema::post_fields(), 0);
+        let field = Field::new("item", DataType::Struct(schema::post_fields()), false);
+        Self { list: ListBuilder::new(entry).with_field(field) }
+    }
+
+    fn push(&mut self, written: &[Written], keeps_data: bool) {
+        for Written { pubkey, account, data_hash } in written {
+            let entry = self.list.values();
+            binary(entry, 0).append_value(pubkey);
+            number(entry, 1).append_value(account.lamports().cast_signed());
+            binary(entry, 2).append_value(account.owner());
+            boolean(entry, 3).append_value(account.executable());
+            binary(entry, 4).append_value(data_hash);
+            binary(entry, 5).append_option(keeps_data.then(|| account.data()));
+            entry.append(true);
+        }
+        self.list.append(true);
+    }
+}
+
+/// Returns a field of a struct under construction, by the order of the schema.
+pub(crate) fn binary(entry: &mut StructBuilder, field: usize) -> &mut BinaryBuilder {
+    entry.field_builder(field).expect("the schema says binary")
+}
+
+/// As [`binary`], for numbers.
+pub(crate) fn number(entry: &mut StructBuilder, field: usize) -> &mut Int64Builder {
+    entry.field_builder(field).expect("the schema says int64")
+}
+
+/// As [`binary`], for booleans.
+pub(crate) fn boolean(entry: &mut StructBuilder, field: usize) -> &mut BooleanBuilder {
+    entry.field_builder(field).expect("the schema says boolean")
+}

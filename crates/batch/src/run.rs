@@ -1,0 +1,102 @@
+//! Runs a batch on some threads.
+
+use core::{
+    num::NonZeroUsize,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+use std::{
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
+use arrow_array::RecordBatch;
+use selkie_svm::Engine;
+
+use crate::{
+    base::Base,
+    error::BatchError,
+    outcome::{Outcome, Worker},
+    results::Results,
+    rows::ItemRows,
+};
+
+/// How many rows a thread takes at once.
+const ROWS_AT_ONCE: usize = 16;
+
+/// How to run a batch. Nothing but `keeps_logs` and `keeps_data` changes the results.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    /// The number of threads.
+    pub threads: NonZeroUsize,
+    /// The engine that runs programs.
+    pub engine: Engine,
+    /// Whether the results hold the log lines.
+    pub keeps_logs: bool,
+    /// Whether the results hold the data of written accounts.
+    pub keeps_data: bool,
+    /// Returns a time in nanoseconds, for the column of that name; without it, the column is 0.
+    pub clock: Option<fn() -> u64>,
+}
+
+impl Default for RunOptions {
+    /// Returns one thread and the default engine, without logs, data and times.
+    fn default() -> Self {
+        Self {
+            threads: NonZeroUsize::MIN,
+            engine: Engine::default(),
+            keeps_logs: false,
+            keeps_data: false,
+            clock: None,
+        }
+    }
+}
+
+/// Runs the items of a batch. The result has a row for each, in the same order.
+///
+/// Items that are invalid have a row that says so, with the status `MalformedItem`; so has one on
+/// which the engine panics, with `EngineCrash`.
+///
+/// # Errors
+/// If the batch does not have the columns of [`schema::items`](crate::schema::items), or the results
+/// are too large for a batch.
+pub fn run(
+    batch: &RecordBatch,
+    base: &Base,
+    options: &RunOptions,
+) -> Result<RecordBatch, BatchError> {
+    let rows = ItemRows::of(batch)?;
+    let count = batch.num_rows();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count)));
+    let work = || {
+        let mut worker = Worker::default();
+        loop {
+            let start = next.fetch_add(ROWS_AT_ONCE, Ordering::Relaxed);
+            if start >= count {
+                return;
+            }
+            for row in start..count.min(start.saturating_add(ROWS_AT_ONCE)) {
+                let ended = timed(options, || worker.execute(&rows, row, base, options.engine));
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((row, ended));
+            }
+        }
+    };
+    let others = options.threads.get().saturating_sub(1).min(count / ROWS_AT_ONCE);
+    thread::scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(row, _)| *row);
+    let mut results = Results::new(*options);
+    done.iter().for_each(|(_, (outcome, nanoseconds))| results.push(outcome, *nanoseconds));
+    results.finish()
+}
+
+fn timed(options: &RunOptions, work: impl FnOnce() -> Outcome) -> (Outcome, u64) {
+    let now = || options.clock.map_or(0, |clock| clock());
+    let start = now();
+    let outcome = work();
+    (outcome, now().saturating_sub(start))
+}
