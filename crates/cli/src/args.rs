@@ -1,6 +1,8 @@
 //! The arguments of commands, with their help texts.
 
 pub(crate) mod account;
+#[cfg(feature = "batch")]
+pub(crate) mod batch;
 pub(crate) mod cache;
 pub(crate) mod debug;
 pub(crate) mod keygen;

@@ -85,6 +85,11 @@ pub(crate) enum Command {
     #[cfg(not(feature = "node"))]
     #[command(hide = true)]
     Node(command::absent::AbsentArgs),
+    #[cfg(feature = "batch")]
+    Batch(args::batch::BatchArgs),
+    #[cfg(not(feature = "batch"))]
+    #[command(hide = true)]
+    Batch(command::absent::AbsentArgs),
     #[cfg(feature = "conform")]
     Conform(args::ConformArgs),
     #[cfg(not(feature = "conform"))]
@@ -128,6 +133,10 @@ impl Command {
             Self::Node(args) => command::node::run(ui, &args),
             #[cfg(not(feature = "node"))]
             Self::Node(_) => command::absent::run("node"),
+            #[cfg(feature = "batch")]
+            Self::Batch(args) => command::batch::run(ui, &args),
+            #[cfg(not(feature = "batch"))]
+            Self::Batch(_) => command::absent::run("batch"),
             #[cfg(feature = "conform")]
             Self::Conform(args) => command::conform::run(ui, &args),
             #[cfg(not(feature = "conform"))]

@@ -1,8 +1,10 @@
 //! One file for each command.
 
-#[cfg(not(all(feature = "conform", feature = "lsp", feature = "node")))]
+#[cfg(not(all(feature = "batch", feature = "conform", feature = "lsp", feature = "node")))]
 pub(crate) mod absent;
 pub(crate) mod account;
+#[cfg(feature = "batch")]
+pub(crate) mod batch;
 pub(crate) mod build;
 pub(crate) mod cache;
 pub(crate) mod cfg;

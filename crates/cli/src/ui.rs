@@ -83,7 +83,7 @@ impl Ui {
     }
 
     /// Whether to show progress: standard error is a terminal.
-    #[cfg(feature = "conform")]
+    #[cfg(any(feature = "batch", feature = "conform"))]
     pub(crate) fn is_watched(&self) -> bool {
         !self.json && io::IsTerminal::is_terminal(&io::stderr())
     }

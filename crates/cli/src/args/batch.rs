@@ -1,0 +1,80 @@
+//! Arguments of `selkie batch`.
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::args::EngineArg;
+
+/// Run millions of self-contained transactions from Parquet files
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A folder of items has the files `items/*.parquet` and `contents/*.parquet`. \
+docs/scale.md describes their columns."
+)]
+pub(crate) struct BatchArgs {
+    #[command(subcommand)]
+    pub(crate) command: BatchCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum BatchCommand {
+    Run(BatchRunArgs),
+    Verify(BatchVerifyArgs),
+    Diff(BatchDiffArgs),
+}
+
+/// Run all items of a folder, and write a file of results for each file of items
+///
+/// Files whose results are there already are skipped, so a run that was killed goes on where it was.
+#[derive(Args, Debug)]
+pub(crate) struct BatchRunArgs {
+    /// The folder of items
+    pub(crate) items: PathBuf,
+    /// The folder of results, which is created
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
+    /// How many threads work [default: one per processor]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// The engine that runs programs
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) engine: EngineArg,
+    /// Write the log lines of each transaction
+    #[arg(long)]
+    pub(crate) logs: bool,
+    /// Write the data of changed accounts, not their hash alone
+    #[arg(long)]
+    pub(crate) data: bool,
+    /// How many rows are in memory for each thread
+    #[arg(long, value_name = "N", default_value = "1024")]
+    pub(crate) rows: NonZeroUsize,
+}
+
+/// Prove that results are complete: their number, distinct ids, expectations and digest
+#[derive(Args, Debug)]
+pub(crate) struct BatchVerifyArgs {
+    /// The folder of results
+    pub(crate) results: PathBuf,
+    /// The folder of items that were run: each has to have one result
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) items: Option<PathBuf>,
+    /// The digest that the results must have
+    #[arg(long, value_name = "HEX")]
+    pub(crate) digest: Option<String>,
+}
+
+/// Compare the results of two runs of the same items: of two versions of a program, or of Selkie
+#[derive(Args, Debug)]
+pub(crate) struct BatchDiffArgs {
+    /// The folder of results before
+    pub(crate) before: PathBuf,
+    /// The folder of results after
+    pub(crate) after: PathBuf,
+    /// Print a Markdown table
+    #[arg(long)]
+    pub(crate) markdown: bool,
+    /// How many of the differences to show
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) show: usize,
+}

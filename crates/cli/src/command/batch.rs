@@ -1,0 +1,22 @@
+//! `selkie batch`: runs items from Parquet files, and compares results.
+
+mod diff;
+mod execute;
+mod shards;
+mod table;
+mod verify;
+
+use anyhow::Result;
+
+use crate::{
+    args::batch::{BatchArgs, BatchCommand},
+    ui::{Status, Ui},
+};
+
+pub(crate) fn run(ui: &mut Ui, args: &BatchArgs) -> Result<Status> {
+    match &args.command {
+        BatchCommand::Run(args) => execute::run(ui, args),
+        BatchCommand::Verify(args) => verify::run(ui, args),
+        BatchCommand::Diff(args) => diff::run(ui, args),
+    }
+}

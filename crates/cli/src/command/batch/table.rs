@@ -1,0 +1,93 @@
+//! Parquet files: reads their record batches, writes them.
+
+use std::{
+    fs::{self, File},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, anyhow};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use parquet::{
+    arrow::{
+        ArrowWriter, ProjectionMask,
+        arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder},
+    },
+    basic::Compression,
+    file::properties::WriterProperties,
+};
+
+/// A Parquet file that is read batch by batch.
+pub(crate) struct Table {
+    path: PathBuf,
+    /// The number of rows that the file states.
+    pub(crate) rows: u64,
+    reader: ParquetRecordBatchReader,
+}
+
+impl Table {
+    /// Opens a file. `columns` are those to read; all without it. A batch has up to `rows` rows.
+    pub(crate) fn open(path: &Path, columns: Option<&[&str]>, rows: usize) -> Result<Self> {
+        let open = || {
+            let file = File::open(path)?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+            let stated = builder.metadata().file_metadata().num_rows();
+            let mask = columns.map_or_else(ProjectionMask::all, |columns| {
+                ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied())
+            });
+            let reader = builder.with_projection(mask).with_batch_size(rows).build()?;
+            Ok((u64::try_from(stated).unwrap_or_default(), reader))
+        };
+        let (rows, reader) = guarded(path, open)?;
+        Ok(Self { path: path.to_owned(), rows, reader })
+    }
+
+    /// Reads the next batch; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let Self { path, reader, .. } = self;
+        guarded(path, || Ok(reader.next().transpose()?))
+    }
+}
+
+/// Reads from a file. The Parquet library may panic if a file lies about its contents.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let result = catch_unwind(AssertUnwindSafe(read));
+    let result = result.unwrap_or_else(|_| Err(anyhow!("the file is damaged")));
+    result.with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// A Parquet file that is being written. It gets its name when it is complete.
+pub(crate) struct TableWriter {
+    path: PathBuf,
+    part: PathBuf,
+    writer: ArrowWriter<File>,
+}
+
+impl TableWriter {
+    pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self> {
+        let part = path.with_extension("parquet.part");
+        let create = || {
+            let file = File::create(&part)?;
+            let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+            Ok::<_, anyhow::Error>(ArrowWriter::try_new(file, schema, Some(properties.build()))?)
+        };
+        let writer = create().with_context(|| format!("cannot create {}", part.display()))?;
+        Ok(Self { path: path.to_owned(), part, writer })
+    }
+
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.writer.write(batch).with_context(|| format!("cannot write {}", self.part.display()))
+    }
+
+    /// Completes the file and gives it its name.
+    pub(crate) fn finish(self) -> Result<()> {
+        let Self { path, part, writer } = self;
+        let finish = || {
+            writer.into_inner()?.sync_all()?;
+            fs::rename(&part, &path)?;
+            Ok::<_, anyhow::Error>(())
+        };
+        finish().with_context(|| format!("cannot write {}", path.display()))
+    }
+}

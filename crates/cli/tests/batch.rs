@@ -1,0 +1,163 @@
+//! `selkie batch`: items in Parquet files are run, verified and compared.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use arrow_array::RecordBatch;
+use common::{Output, folder, selkie};
+use parquet::arrow::ArrowWriter;
+use selkie::{Signer, Svm, keypair, system};
+use selkie_batch::{Base, Item, Items, record, schema};
+
+/// How many transfers a file holds, and how many files there are.
+const ROWS: u64 = 40;
+const FILES: u64 = 3;
+
+/// Writes a folder of items: transfers of different sums, a seventh of them too large.
+fn write_items(folder: &Path, balance: u64) {
+    let payer = keypair("payer");
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), balance).expect("the balance fits");
+    let mut base = Base::new();
+    let environment = record::environment_file(svm.environment(), []).to_bytes();
+    let env_ref = base.add(environment.clone());
+    for file in 0..FILES {
+        let mut items = Items::new();
+        for row in 0..ROWS {
+            let number = file * ROWS + row;
+            let lamports = if number % 7 == 3 { u64::MAX } else { 1_000_000 + number };
+            let transfer = system::transfer(&payer.pubkey(), &keypair("bob").pubkey(), lamports);
+            let signed = svm.sign(&[transfer], &[&payer]).expect("the payer signs");
+            let payer = (payer.pubkey(), svm.shared_account(&payer.pubkey()).expect("it exists"));
+            items.push(&Item {
+                env_ref,
+                message: &wincode::serialize(&signed).expect("transactions can be serialized"),
+                accounts: vec![record::item_account(&payer, &mut base)],
+                verify_signatures: true,
+                ..Item::default()
+            });
+        }
+        let items = items.finish().expect("the items fit");
+        write(&folder.join(format!("items/{file}.parquet")), &items);
+    }
+    let hash = arrow_array::BinaryArray::from_vec(vec![&env_ref]);
+    let data = arrow_array::BinaryArray::from_vec(vec![&environment]);
+    let columns = vec![std::sync::Arc::new(hash) as _, std::sync::Arc::new(data) as _];
+    let contents = RecordBatch::try_new(schema::contents(), columns).expect("the columns fit");
+    write(&folder.join("contents/environments.parquet"), &contents);
+}
+
+fn write(path: &Path, batch: &RecordBatch) {
+    fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder is writable");
+    let file = fs::File::create(path).expect("the folder is writable");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("the schema is valid");
+    writer.write(batch).expect("the file is writable");
+    writer.close().expect("the file is writable");
+}
+
+fn run(folder: &Path, out: &str, more: &[&str]) -> Output {
+    selkie(folder, &[&["--json", "batch", "run", ".", "--out", out], more].concat())
+}
+
+fn digest(output: &Output) -> String {
+    output.json()["digest"].as_str().expect("the digest is text").to_owned()
+}
+
+#[test]
+fn all_ways_to_run_items_have_one_digest() {
+    let folder = folder("batch-run");
+    write_items(&folder, 1_000_000_000);
+    let one = run(&folder, "one", &["--threads", "1"]);
+    assert_eq!(one.code, Some(0), "{one:#?}");
+    let report = one.json();
+    assert_eq!(report["items"], ROWS * FILES);
+    assert_eq!(report["statuses"]["Failed"], 17);
+    assert_eq!(report["compute_units"], 150 * ROWS * FILES);
+    let more = ["--threads", "5", "--engine", "interpreter", "--rows", "7"];
+    let five = run(&folder, "five", &more);
+    assert_eq!(digest(&five), digest(&one));
+    let expected = digest(&one);
+    let verify = ["--json", "batch", "verify", "five", "--items", ".", "--digest", &expected];
+    let verified = selkie(&folder, &verify);
+    assert_eq!(verified.code, Some(0), "{verified:#?}");
+    assert_eq!(verified.json()["distinct"], ROWS * FILES);
+}
+
+#[test]
+fn a_run_goes_on_where_it_was_killed() {
+    let folder = folder("batch-resume");
+    write_items(&folder, 1_000_000_000);
+    let whole = run(&folder, "out", &[]);
+    // A kill leaves complete files, and a part of one.
+    fs::rename(folder.join("out/2.parquet"), folder.join("out/2.parquet.part")).expect("it exists");
+    let again = run(&folder, "out", &[]);
+    assert_eq!(again.json()["files_skipped"], 2);
+    assert_eq!(digest(&again), digest(&whole));
+    assert!(!folder.join("out/2.parquet.part").exists());
+}
+
+#[test]
+fn what_is_lost_or_doubled_does_not_verify() {
+    let folder = folder("batch-verify");
+    write_items(&folder, 1_000_000_000);
+    run(&folder, "out", &[]);
+    fs::copy(folder.join("out/0.parquet"), folder.join("out/1.parquet")).expect("they exist");
+    let output = selkie(&folder, &["batch", "verify", "out", "--items", "."]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stdout.contains("40 items more than once"), "{output:#?}");
+    fs::remove_file(folder.join("out/1.parquet")).expect("it exists");
+    let output = selkie(&folder, &["batch", "verify", "out", "--items", "."]);
+    assert!(output.stdout.contains("80 results for 120 items"), "{output:#?}");
+}
+
+#[test]
+fn a_difference_is_shown_by_item() {
+    let folder = folder("batch-diff");
+    write_items(&folder, 1_000_000_000);
+    run(&folder, "out", &[]);
+    let same = selkie(&folder, &["--json", "batch", "diff", "out", "out"]);
+    assert_eq!((same.code, &same.json()["same"]), (Some(0), &120.into()));
+    // Lost results stand on one side only.
+    fs::create_dir(folder.join("less")).expect("the folder is writable");
+    fs::copy(folder.join("out/0.parquet"), folder.join("less/0.parquet")).expect("it exists");
+    let less = selkie(&folder, &["batch", "diff", "out", "less", "--markdown"]);
+    assert_eq!(less.code, Some(1));
+    assert!(less.stdout.contains("| only before | 80 |"), "{less:#?}");
+}
+
+#[test]
+fn damaged_files_are_errors_that_name_the_file() {
+    let folder = folder("batch-damaged");
+    write_items(&folder, 1_000_000_000);
+    let path = folder.join("items/1.parquet");
+    let whole = fs::read(&path).expect("it exists");
+    for length in [0, 4, whole.len() / 2, whole.len() - 1] {
+        fs::write(&path, &whole[..length]).expect("the folder is writable");
+        let output = run(&folder, "out", &[]);
+        assert_eq!(output.code, Some(2), "cut at {length}: {output:#?}");
+        let error = output.json()["error"].as_str().expect("there is an error").to_owned();
+        assert!(error.contains("items/1.parquet"), "{error}");
+    }
+    for index in (0..whole.len()).step_by(211) {
+        let mut damaged = whole.clone();
+        damaged[index] ^= 0x55;
+        fs::write(&path, &damaged).expect("the folder is writable");
+        let _ = fs::remove_dir_all(folder.join("out"));
+        let output = run(&folder, "out", &[]);
+        assert!(output.code.is_some(), "byte {index}: {output:#?}");
+        assert!(!output.stderr.contains("panicked"), "byte {index}: {output:#?}");
+    }
+}
+
+#[test]
+fn other_columns_are_an_error_that_names_them() {
+    let folder = folder("batch-columns");
+    write_items(&folder, 1_000_000_000);
+    fs::copy(folder.join("contents/environments.parquet"), folder.join("items/1.parquet"))
+        .expect("they exist");
+    let output = run(&folder, "out", &[]);
+    assert_eq!(output.code, Some(2));
+    let error = output.json()["error"].as_str().expect("there is an error").to_owned();
+    assert!(error.contains("items/1.parquet: the table has no column `item_id`"), "{error}");
+}
