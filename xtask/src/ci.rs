@@ -4,13 +4,14 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
-    time::Instant,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    clients, codegen, fixtures, peers, ports, repository, say, tidy, toolchains, walkthroughs,
+    clients, codegen, fixtures, peers, ports, repository, say,
+    steps::{cargo, cargo_command, step, succeed},
+    tidy, toolchains, walkthroughs,
 };
 
 /// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
@@ -275,29 +276,4 @@ fn linked() -> Result<()> {
         }
     }
     succeed(agave("run").args(["--", "programs"]).args(programs))
-}
-
-/// Runs a step under a heading, and prints how long it took.
-pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
-    say(&format!("\n== {name}"));
-    let start = Instant::now();
-    work().with_context(|| format!("{name} failed"))?;
-    say(&format!("== {name}: ok, {:.0} s", start.elapsed().as_secs_f64()));
-    Ok(())
-}
-
-fn cargo(arguments: &[&str]) -> Result<()> {
-    succeed(cargo_command().args(arguments))
-}
-
-pub(crate) fn cargo_command() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(repository());
-    command
-}
-
-pub(crate) fn succeed(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(status.success(), "{command:?}: {status}");
-    Ok(())
 }

@@ -18,6 +18,7 @@ mod ports;
 mod ratchets;
 mod solana_cli;
 mod source;
+mod steps;
 mod tidy;
 mod toolchains;
 mod vscode;

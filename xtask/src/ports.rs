@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use crate::{
-    ci::{cargo_command, step, succeed},
     say,
+    steps::{cargo_command, step, succeed},
     toolchains::{provide, succeeds},
 };
 
