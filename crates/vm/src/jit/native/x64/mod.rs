@@ -17,6 +17,7 @@ mod registers;
 mod shape;
 mod writer;
 
+mod cold;
 mod memory_calls;
 mod routines;
 mod target;
