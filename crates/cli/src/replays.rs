@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use selkie_replay::{DebugFiles, ReplayFile, Timeline};
+use selkie_replay::{DebugFiles, FileError, ReplayFile, Timeline};
 use selkie_report::Programs;
 
 use crate::{args::replay::ReplayArgs, ui::Advise as _};
@@ -38,10 +38,10 @@ pub(crate) fn each(
     mut use_it: impl FnMut(&Path, usize, Timeline) -> Result<()>,
 ) -> Result<()> {
     if paths.is_empty() {
-        return Err(anyhow!("which replays?")).advise(HELP);
+        return Err(anyhow!("no replays were given")).advise(HELP);
     }
     for path in files(paths)? {
-        let file = ReplayFile::open(&path).advise(HELP)?;
+        let file = open(&path)?;
         for index in 0..file.len() {
             let timeline = file.timeline(index);
             let timeline = timeline.with_context(|| format!("{}", path.display()))?;
@@ -53,8 +53,17 @@ pub(crate) fn each(
 
 /// Opens the first transaction of a file.
 pub(crate) fn first(path: &Path) -> Result<Timeline> {
-    let file = ReplayFile::open(path).advise(HELP)?;
+    let file = open(path)?;
     file.timeline(0).with_context(|| format!("{}", path.display()))
+}
+
+fn open(path: &Path) -> Result<ReplayFile> {
+    let opened = match ReplayFile::open(path) {
+        // Only the other errors name the file.
+        Err(error @ FileError::Line(..)) => Err(error).with_context(|| path.display().to_string()),
+        other => other.map_err(Into::into),
+    };
+    opened.advise(HELP)
 }
 
 /// Lists the files, and the replays in folders, sorted by name.

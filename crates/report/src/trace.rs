@@ -121,6 +121,25 @@ pub fn registers(
     tracer.result
 }
 
+/// Writes the line of a step: its number, the registers before it, the slot and the instruction.
+///
+/// # Errors
+/// Those of the output.
+pub fn write_step(
+    out: &mut dyn io::Write,
+    step: u64,
+    registers: &[u64; 11],
+    pc: usize,
+    text: &str,
+) -> io::Result<()> {
+    write!(out, "{step:5} [")?;
+    for (index, register) in registers.iter().enumerate() {
+        let separator = if index == 0 { "" } else { ", " };
+        write!(out, "{separator}{register:016X}")?;
+    }
+    writeln!(out, "] {pc:5}: {text}")
+}
+
 /// Returns the slots of a function in each program.
 fn function_slots(timeline: &Timeline, programs: &Programs, name: &str) -> Vec<(Pubkey, Vec<u32>)> {
     let mut found: Vec<(Pubkey, Vec<u32>)> = Vec::new();
@@ -175,11 +194,6 @@ impl Tracer<'_> {
             let again = if first { "" } else { ", continued" };
             writeln!(self.out, "Invocation {number}: {name} [{height}]{again}")?;
         }
-        write!(self.out, "{:5} [", moment.step)?;
-        for (index, register) in moment.registers().iter().enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(self.out, "{separator}{register:016X}")?;
-        }
         let pc = moment.pc();
         let names = self.names.get(moment.invocation).and_then(Option::as_ref);
         let program = self.programs.get(&moment.program());
@@ -189,7 +203,7 @@ impl Tracer<'_> {
             }
             _ => String::new(),
         };
-        writeln!(self.out, "] {pc:5}: {text}")
+        write_step(self.out, moment.step, moment.registers(), pc, &text)
     }
 }
 

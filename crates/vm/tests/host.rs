@@ -13,8 +13,8 @@ use selkie_isa::{
     layout::{HEAP_START, STACK_START},
 };
 use selkie_vm::{
-    Access, Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Meter, Observer, Outcome,
-    Program, Region, SyscallError, Trap, Violation, observe, run,
+    Access, Config, Host, Interrupted, JitOptions, Machine, MachineCode, MemoryMap, Meter,
+    Observer, Outcome, Program, Region, SyscallError, Trap, Violation, observe, run,
 };
 
 /// An error of the host.
@@ -296,6 +296,47 @@ fn an_observer_sees_each_executed_instruction_once() {
         assert!(outcome.result.is_err());
         assert_eq!(seen.0, [(0, 0), (2, 5), (4, 5), (5, 6)][..count]);
     }
+}
+
+/// An observer that breaks off changes nothing, and the machine runs on from there.
+#[test]
+fn a_run_that_is_broken_off_goes_on() {
+    struct BreakAt(usize);
+    impl Observer for BreakAt {
+        fn instruction(&mut self, machine: &mut Machine<'_>) -> ControlFlow<()> {
+            match machine.pc() == self.0 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let program = program("mov64 r0, 1\n add64 r0, 2\n add64 r0, 4\n exit");
+    let mut host = TestHost { engine: run, nested: None, left: vec![], violations: 0 };
+    let outcome = execute(&program, 10, &mut host, |program, machine, host| {
+        let broken = observe(program, machine, host, &mut BreakAt(2));
+        let Err(Trap::Syscall(error)) = broken.result else { panic!("it broke off") };
+        assert!(error.is::<Interrupted>());
+        assert_eq!((broken.consumed, machine.pc(), machine.registers()[0]), (2, 2, 3));
+        run(program, machine, host)
+    });
+    assert_eq!((outcome.result.unwrap(), outcome.consumed), (7, 2));
+}
+
+/// The log has the writes of instructions and of the host, in order.
+#[test]
+fn writes_are_logged() {
+    const STACK: u64 = 0x2_0000_0000;
+    let source =
+        "lddw r1, 0x200000000\n stb [r1], 1\n stdw [r1+8], 2\n mov64 r2, 3\n call write\n exit";
+    let mut host = TestHost { engine: run, nested: None, left: vec![], violations: 0 };
+    let outcome = execute(&program(source), 10, &mut host, |program, machine, host| {
+        machine.memory.log_writes();
+        let outcome = observe(program, machine, host, &mut ());
+        let log = machine.memory.writes_mut().expect("writes are logged");
+        assert_eq!(*log, [(STACK, 1), (STACK + 8, 8), (STACK, 3)]);
+        outcome
+    });
+    assert!(outcome.result.is_ok());
 }
 
 /// A panic of the host unwinds past machine code and the frames of the program.

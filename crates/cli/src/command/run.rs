@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
+use selkie_report::trace::write_step;
 use selkie_svm::{
     ComputeBudget, Detail, FeatureSet, Inspector, InstructionResult, InvokeContext, LoadError,
     Loader, Machine, Next, Options, Program, Pubkey, Purpose, elf_environment, process_instruction,
@@ -140,19 +141,14 @@ struct Tracer<'a> {
     out: BufWriter<File>,
     program: &'a Program,
     names: Labels<'a>,
-    index: usize,
+    index: u64,
     error: Option<io::Error>,
 }
 
 impl Tracer<'_> {
     fn line(&mut self, pc: usize, registers: &[u64; 11]) -> io::Result<()> {
-        write!(self.out, "{:5} [", self.index)?;
-        for (index, register) in registers.iter().enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(self.out, "{separator}{register:016X}")?;
-        }
         let text = instruction_text(self.program.executable(), &self.names, pc);
-        writeln!(self.out, "] {pc:5}: {text}")
+        write_step(&mut self.out, self.index, registers, pc, &text)
     }
 }
 

@@ -45,8 +45,8 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
         Ok(())
     })?;
     if let Some(wanted) = args.transaction.filter(|wanted| *wanted >= number) {
-        let number = count(number, "transaction");
-        return Err(anyhow!("there is no transaction {wanted}, but {number}, from 0"));
+        let found = count(number, "transaction");
+        return Err(anyhow!("there is no transaction {wanted}: there are {found}, from 0 on"));
     }
     if ui.json {
         ui.object(&json!({ "success": true, "transactions": all }))?;
