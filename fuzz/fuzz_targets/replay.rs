@@ -25,21 +25,16 @@ fuzz_target!(|input: (u8, &str, &[u8], &[u8])| {
 /// Returns a replay of an instruction whose program and data are given.
 fn instruction(program: &[u8], data: &[u8]) -> String {
     let hex = |bytes: &[u8]| bytes.iter().map(|it| format!("{it:02x}")).collect::<String>();
-    let id = "SysvarC1ock11111111111111111111111111111112";
-    let account = json!({
-        "k": id,
-        "l": 1_000_000_000,
-        "o": "BPFLoader2111111111111111111111111111111111",
-        "x": true,
-        "r": "0",
-        "d": base64(program),
-    });
+    let (id, data) = ("SysvarC1ock11111111111111111111111111111112", hex(data));
+    let loader = "BPFLoader2111111111111111111111111111111111";
+    let account =
+        json!({ "k": id, "l": 1, "o": loader, "x": true, "r": "0", "d": base64(program) });
     let fixture = json!({
         "features": "mainnet-2026-09-27",
         "lamports_per_signature": 5000,
         "blockhash_queue": [],
         "accounts": [account],
-        "instructions": [{ "program": id, "accounts": [[id, "w"]], "data": hex(data) }],
+        "instructions": [{ "program": id, "accounts": [[id, "w"]], "data": data }],
         "given": [],
         "compute_unit_limit": COMPUTE_UNITS,
         "heap_bytes": 32_768,
@@ -74,8 +69,19 @@ fn look_at_all(text: &str) {
 }
 
 fn look_at(timeline: &Timeline) {
-    let mut programs = Programs::default();
-    let mut units = Profile::default();
+    report(timeline);
+    for step in [0, timeline.steps() / 2, timeline.steps().saturating_sub(1)] {
+        let state = timeline.state_at(step);
+        assert_eq!(state.step, step.min(timeline.steps()));
+        if let Some(level) = state.levels.last() {
+            let _ = timeline.last_write(step, level.invocation, level.registers[1], 8);
+        }
+    }
+    assert_eq!(diff::parting(timeline, timeline), None);
+}
+
+fn report(timeline: &Timeline) {
+    let (mut programs, mut units) = (Programs::default(), Profile::default());
     units.add(timeline, &mut programs);
     let sum: u64 = units.nodes().iter().map(|node| node.units).sum();
     assert_eq!(sum, timeline.receipt().compute_units);
@@ -88,12 +94,4 @@ fn look_at(timeline: &Timeline) {
     for format in coverage::format::FORMATS {
         let _ = format.render(&files, &|_| None);
     }
-    for step in [0, timeline.steps() / 2, timeline.steps().saturating_sub(1)] {
-        let state = timeline.state_at(step);
-        assert_eq!(state.step, step.min(timeline.steps()));
-        if let Some(level) = state.levels.last() {
-            let _ = timeline.last_write(step, level.invocation, level.registers[1], 8);
-        }
-    }
-    assert_eq!(diff::parting(timeline, timeline), None);
 }

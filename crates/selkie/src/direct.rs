@@ -17,8 +17,8 @@ use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
-    fixture::Direct,
     receipt::{FailureRecorder, Receipt, Stage},
+    recorded::Direct,
     store::Accounts,
     svm::Svm,
 };

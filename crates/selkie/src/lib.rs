@@ -47,6 +47,7 @@ mod options;
 mod origin;
 mod process;
 mod receipt;
+mod recorded;
 mod recording;
 mod report;
 mod send;

@@ -22,8 +22,8 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    fixture::{Fixture, RecordedState},
     origin::{Origins, staleness},
+    recorded::RecordedState,
     trap::{TrapReport, debug_file},
 };
 
@@ -164,17 +164,6 @@ impl Receipt {
             ));
         }
         Some(report)
-    }
-
-    /// Returns the transaction with the state before it, to be replayed, traced and debugged:
-    /// `selkie trace`, `selkie profile` and `selkie coverage` read the file that it prints.
-    ///
-    /// `None` unless the transaction failed, or [`Svm::with_replays`](crate::Svm::with_replays) has
-    /// asked for the replays of all.
-    #[must_use]
-    pub fn replay(&self) -> Option<Fixture> {
-        let state = self.evidence.as_ref()?.replay.as_ref()?;
-        Some(state.fixture(&self.signature().to_string(), self))
     }
 
     /// Returns the path that a program was added from.

@@ -19,7 +19,7 @@ use std::{
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{fixture::Fixture, json::base64};
+use crate::json::base64;
 
 /// Account data of at least this many characters of base64 become files.
 const BLOB_CHARS_MIN: usize = 1366;
@@ -44,17 +44,16 @@ pub(crate) fn is_on() -> bool {
 ///
 /// # Panics
 /// If the folder cannot be written: a test suite that was asked to record does not pass without.
-pub(crate) fn write(fixture: impl FnOnce(&str) -> Fixture) {
+pub(crate) fn write(fixture: impl FnOnce(&str) -> Value) {
     let Some(folder) = folder() else { return };
     let thread = thread::current();
     let fixture = fixture(thread.name().unwrap_or_default());
-    if let Err(error) = write_to(folder, &fixture) {
+    if let Err(error) = write_to(folder, fixture) {
         panic!("SELKIE_RECORD: cannot write to {}: {error}", folder.display());
     }
 }
 
-fn write_to(folder: &Path, fixture: &Fixture) -> io::Result<()> {
-    let mut value = fixture.0.clone();
+fn write_to(folder: &Path, mut value: Value) -> io::Result<()> {
     let blobs = folder.join("blobs");
     fs::create_dir_all(&blobs)?;
     for pointer in ["/accounts", "/expect/post"] {

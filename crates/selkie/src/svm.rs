@@ -18,7 +18,6 @@ use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
     check::Check,
-    fixture::{Direct, RecordedState},
     genesis,
     journal::{Journal, Snapshot, SnapshotError},
     origin::Origins,
@@ -251,15 +250,6 @@ impl Svm {
         });
         (file.is_some() || origins.is_some())
             .then(|| Box::new(Evidence { file, origins, replay: None }))
-    }
-
-    /// Keeps the state before a transaction in its receipt, and writes it to the folder of recordings.
-    #[cold]
-    pub(crate) fn keep_replay(&self, receipt: &mut Receipt, direct: Option<Direct>) {
-        let state = RecordedState::of(self, receipt, direct);
-        recording::write(|id| state.fixture(id, receipt));
-        let evidence = receipt.evidence.get_or_insert_default();
-        evidence.replay = Some(state);
     }
 
     fn malformed(&self, malformed: MalformedTransaction) -> Receipt {

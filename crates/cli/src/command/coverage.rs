@@ -6,8 +6,9 @@ use anyhow::{Result, anyhow};
 use selkie_report::{
     Coverage,
     coverage::{
-        Share,
-        format::{FORMATS, Files, Format, shares, summary},
+        Files, Share,
+        format::{FORMATS, Format, summary},
+        shares,
     },
 };
 

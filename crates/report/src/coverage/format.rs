@@ -1,18 +1,11 @@
 //! The formats that coverage is written in.
 
 use core::fmt::Write as _;
-use std::{collections::BTreeMap, rc::Rc};
 
 use serde_json::{Value, json};
 
-use super::{Share, SourceFile, html::html};
+use super::{Files, ReadSource, Share, SourceFile, html::html, shares};
 use crate::text::escaped;
-
-/// The source files of a report, by path.
-pub type Files = BTreeMap<Rc<str>, SourceFile>;
-
-/// Returns the lines of a source file, if it is there.
-pub type ReadSource<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A format.
 #[derive(Debug)]
@@ -67,18 +60,6 @@ impl Format {
     pub fn render(&self, files: &Files, source: ReadSource<'_>) -> String {
         (self.write)(files, source)
     }
-}
-
-/// Adds up the shares of lines, functions and sides of branches.
-#[must_use]
-pub fn shares(files: &Files) -> [Share; 3] {
-    files.values().fold([Share::default(); 3], |[lines, functions, branches], file| {
-        [
-            lines.plus(file.line_share()),
-            functions.plus(file.function_share()),
-            branches.plus(file.branch_share()),
-        ]
-    })
 }
 
 /// Renders the shares and the functions that were never called, as JSON.

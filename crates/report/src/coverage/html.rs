@@ -3,10 +3,7 @@
 
 use core::fmt::Write as _;
 
-use super::{
-    Share, SourceFile,
-    format::{Files, ReadSource, shares},
-};
+use super::{Files, ReadSource, Share, SourceFile, shares};
 use crate::text::{escaped, percent, thousands};
 
 const STYLE: &str = "\

@@ -5,10 +5,8 @@ use std::{
     rc::Rc,
 };
 
-use super::{Branch, FunctionCoverage, SourceFile, collect::Executed};
+use super::{Branch, Files, FunctionCoverage, collect::Executed};
 use crate::symbolize::{Function, Line, Symbols};
-
-type Files = BTreeMap<Rc<str>, SourceFile>;
 
 /// Adds what was executed of a program to its source files.
 pub(super) fn add(files: &mut Files, symbols: &mut Symbols, executed: &Executed) {

@@ -17,6 +17,12 @@ use selkie_replay::Timeline;
 use self::collect::{Collector, Executed};
 use crate::symbolize::Programs;
 
+/// The source files of a report, by path.
+pub type Files = BTreeMap<Rc<str>, SourceFile>;
+
+/// Returns the lines of a source file, if it is there.
+pub type ReadSource<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// What was executed of a source file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SourceFile {
@@ -75,7 +81,7 @@ impl Coverage {
     /// Returns the source files of all programs with lines, by path. Files are told apart by their
     /// paths alone, so programs that share a library share its lines.
     #[must_use]
-    pub fn files(&self, programs: &mut Programs) -> BTreeMap<Rc<str>, SourceFile> {
+    pub fn files(&self, programs: &mut Programs) -> Files {
         let mut files = BTreeMap::new();
         for (id, symbols) in programs.iter_mut() {
             if let Some(executed) = self.executed.get(id) {
@@ -130,4 +136,16 @@ impl Share {
     pub fn plus(self, other: Self) -> Self {
         Self { hit: self.hit + other.hit, found: self.found + other.found }
     }
+}
+
+/// Adds up the shares of lines, functions and sides of branches.
+#[must_use]
+pub fn shares(files: &Files) -> [Share; 3] {
+    files.values().fold([Share::default(); 3], |[lines, functions, branches], file| {
+        [
+            lines.plus(file.line_share()),
+            functions.plus(file.function_share()),
+            branches.plus(file.branch_share()),
+        ]
+    })
 }
