@@ -46,7 +46,7 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
     })?;
     if let Some(wanted) = args.transaction.filter(|wanted| *wanted >= number) {
         let found = count(number, "transaction");
-        return Err(anyhow!("there is no transaction {wanted}: there are {found}, from 0 on"));
+        return Err(anyhow!("there is no transaction {wanted}: {found} can be read, counted from 0"));
     }
     if ui.json {
         ui.object(&json!({ "success": true, "transactions": all }))?;
