@@ -15,12 +15,14 @@
 //! | [`session`] | a position in a run, and the ways to another one |
 //! | [`console`] | commands in the manner of gdb's |
 //! | [`dap`] | the Debug Adapter Protocol over a session |
+//! | `contents` | where the bytes of a value are: in memory, in registers, nowhere |
 //! | [`guest`] | the trait through which values are read |
 
 #![forbid(unsafe_code)]
 
 pub mod breakpoint;
 pub mod console;
+mod contents;
 pub mod dap;
 pub mod expr;
 pub mod guest;

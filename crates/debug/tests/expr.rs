@@ -76,6 +76,7 @@ fn arithmetic_wraps_as_the_type_does() {
     check("-1", "-1");
     check("-1 as u8", "255");
     check("300 as u8", "44");
+    check("70000 as u16 * 2", "8928");
     check("~$r2 & 0xff", "248");
     check("0b101 ^ 1, t", "0b100");
     check("'a'", "97");

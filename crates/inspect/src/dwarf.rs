@@ -22,7 +22,8 @@ pub fn load(bytes: &Arc<[u8]>) -> Option<Dwarf<Reader>> {
     let section = |id: SectionId| {
         let range = sections.get(id.name()).and_then(|section| {
             let start = usize::try_from(section.offset).ok()?;
-            Some(start..start + section.bytes.len()).filter(|_| !section.bytes.is_empty())
+            let len = section.bytes.len();
+            (len > 0).then(|| start..start + len)
         });
         Ok::<_, gimli::Error>(file.range(range.unwrap_or_default()))
     };

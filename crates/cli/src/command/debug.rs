@@ -73,10 +73,10 @@ fn execute(ui: &mut Ui, console: &mut Console, commands: &[String]) -> Result<St
             writeln!(ui.out, "{NOTE}{PROMPT}{NOTE:#}{command}")?;
             show(ui, &result)?;
         }
-        if result.is_err() {
-            let report = json!({ "results": results, "error": format!("`{command}` failed") });
+        if let Err(error) = result {
             if ui.json {
-                ui.object(&report)?;
+                let error = format!("`{command}`: {error}");
+                ui.object(&json!({ "results": results, "error": error }))?;
             }
             return Ok(Status::Failure);
         }
@@ -92,7 +92,12 @@ fn show(ui: &mut Ui, result: &Result<Outcome, CommandError>) -> Result<()> {
         Ok(Outcome::Text(text)) if text.is_empty() => {}
         Ok(Outcome::Text(text)) => writeln!(ui.out, "{text}")?,
         Ok(Outcome::Quit) => {}
-        Err(error) => writeln!(ui.out, "{BAD}error{BAD:#}: {error}")?,
+        Err(error) => {
+            let text = error.to_string();
+            // The mark below an expression stays below its part.
+            let space = if text.contains('\n') { '\n' } else { ' ' };
+            writeln!(ui.out, "{BAD}error{BAD:#}:{space}{text}")?;
+        }
     }
     Ok(())
 }

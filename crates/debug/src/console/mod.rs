@@ -49,6 +49,9 @@ impl From<String> for CommandError {
 
 type Answer = Result<Outcome, CommandError>;
 
+/// Returns the text of a source file by its path, if it is here.
+pub type ReadSource = Box<dyn Fn(&str) -> Option<String>>;
+
 /// A session with what the command line remembers.
 pub struct Console {
     session: Session,
@@ -58,7 +61,7 @@ pub struct Console {
     last: String,
     /// The line around which `list` goes on.
     listed: Option<(String, u32)>,
-    read_source: Box<dyn Fn(&str) -> Option<String>>,
+    read_source: ReadSource,
 }
 
 /// A command.
@@ -123,7 +126,7 @@ const COMMANDS: &[Command] = commands! {
 impl Console {
     /// Begins a conversation. `read_source` returns the text of a source file, if it is here.
     #[must_use]
-    pub fn new(session: Session, read_source: Box<dyn Fn(&str) -> Option<String>>) -> Self {
+    pub fn new(session: Session, read_source: ReadSource) -> Self {
         Self { session, frame: 0, last: String::new(), listed: None, read_source }
     }
 

@@ -7,7 +7,7 @@ use super::{
         DataBreakpointInfo, Lines, NamedBreakpoint, SetBreakpoints, SetExceptionBreakpoints,
         SetNamedBreakpoints, SourceBreakpoint, read,
     },
-    code::CodeAddress,
+    code::{CodeAddress, parse_address},
     server::{Answer, Server},
 };
 use crate::{
@@ -216,12 +216,4 @@ fn set_filter(set: &mut Filters, filter: &str, condition: Option<&str>) -> Resul
         _ => return Err(format!("there is no filter `{filter}`")),
     }
     Ok(())
-}
-
-/// Parses an address in hexadecimal with `0x`, or in decimal.
-pub(super) fn parse_address(text: &str) -> Option<u64> {
-    match text.trim().strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.trim().parse().ok(),
-    }
 }

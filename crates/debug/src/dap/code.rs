@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{
     arguments::{Memory, SourceRequest, read},
-    breakpoints::parse_address,
     server::{Answer, Server},
 };
 
@@ -142,4 +141,12 @@ fn no_instruction(program: usize, pc: i64) -> Value {
     let first = CodeAddress { program, pc: 0 }.number();
     let address = first.wrapping_add_signed(pc.saturating_mul(8));
     json!({ "address": format!("{address:#x}"), "instruction": "", "presentationHint": "invalid" })
+}
+
+/// Parses an address in hexadecimal with `0x`, or in decimal.
+pub(super) fn parse_address(text: &str) -> Option<u64> {
+    match text.trim().strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.trim().parse().ok(),
+    }
 }

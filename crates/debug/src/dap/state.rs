@@ -8,8 +8,7 @@ use super::{
         Completions, Evaluate, Memory, Scopes, SetExpression, SetVariable, StackTrace, Variables,
         read,
     },
-    breakpoints::parse_address,
-    code::CodeAddress,
+    code::{CodeAddress, parse_address},
     server::{Answer, Handle, Server},
 };
 use crate::{

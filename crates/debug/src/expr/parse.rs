@@ -186,6 +186,7 @@ impl<'a> Parser<'a> {
     fn cast(&mut self) -> Option<TypeName> {
         let start = self.next;
         let ty = self.take("(").then(|| self.type_name()).flatten();
+        let ty = ty.map(|it| self.pointers_after(it));
         let ty = ty.filter(|it| it.pointers > 0 || PLAIN_TYPES.contains(&it.name.as_str()));
         if ty.is_none() || !self.take(")") {
             self.next = start;
@@ -194,7 +195,7 @@ impl<'a> Parser<'a> {
         ty
     }
 
-    /// Takes a type, as `u64`, `u64*` or `*const u64`.
+    /// Takes a type, as `u64` or `*const u64`.
     fn type_name(&mut self) -> Option<TypeName> {
         let mut pointers = 0;
         while self.take("*") {
@@ -204,10 +205,15 @@ impl<'a> Parser<'a> {
         }
         let Token::Name(name) = &self.peek()?.token else { return None };
         self.next += 1;
-        while self.take("*") {
-            pointers += 1;
-        }
         Some(TypeName { name: name.clone(), pointers })
+    }
+
+    /// Takes the stars after a type, as in C. After `as`, a star is a product.
+    fn pointers_after(&mut self, mut ty: TypeName) -> TypeName {
+        while self.take("*") {
+            ty.pointers += 1;
+        }
+        ty
     }
 
     fn postfix(&mut self) -> Result<Node, ExprError> {

@@ -9,7 +9,7 @@ use gimli::{
 use selkie_inspect::dwarf::Reader;
 
 use super::{DebugInfo, EntryId, entry::Entry};
-use crate::{guest::Guest, value::Contents};
+use crate::{contents::Contents, guest::Guest};
 
 /// The operations of one expression that are evaluated. Compilers write a few.
 const OPERATIONS_MAX: u32 = 1000;

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use super::{Contents, Field, Format, Items, Number, READ_BYTES_MAX, Shape, Value, View};
+use super::{Field, Format, Items, Number, READ_BYTES_MAX, Shape, Value, View};
 use crate::info::{Scalar, TypeRef};
 
 /// How deep parts of values are shown.
@@ -195,16 +195,5 @@ impl Items {
     fn element_is_byte(&self, view: &View<'_>) -> bool {
         let ty = view.info.type_of(&self.element);
         ty.size == 1 && ty.kind == crate::info::Kind::Scalar(Scalar::Unsigned)
-    }
-}
-
-impl Contents {
-    /// Returns the place as text: an address, or `register`.
-    #[must_use]
-    pub fn place(&self) -> Option<String> {
-        match self {
-            Self::Memory(address) => Some(format!("{address:#x}")),
-            _ => None,
-        }
     }
 }
