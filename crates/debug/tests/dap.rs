@@ -1,7 +1,7 @@
 //! Conversations with the debug adapter: `testdata/dap/*.txt`.
 //!
 //! A line `> command {arguments}` is a request. The lines after it are what it causes: `< {body}` or
-//! `< error text` for the response, `! event {body}` for events. All conversations are about the
+//! `< error "text"` for the response, `! event {body}` for events. All conversations are about the
 //! program `squares.s`. `UPDATE=1` rewrites the lines.
 
 use std::{
@@ -81,7 +81,7 @@ fn shown(message: &Value) -> String {
     match (message["type"].as_str(), message["success"].as_bool()) {
         (Some("event"), _) => format!("! {}{body}", message["event"].as_str().unwrap()),
         (_, Some(true)) => format!("<{body}"),
-        _ => format!("< error {}", message["message"].as_str().unwrap()),
+        _ => format!("< error {}", message["message"]),
     }
 }
 
