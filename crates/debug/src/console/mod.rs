@@ -1,6 +1,6 @@
 //! A debugger's command line: commands in the manner of gdb's, over a session.
 //!
-//! A command is a row of [`COMMANDS`]: its names, its arguments, what it does, and its function. Help
+//! A command is a row of `COMMANDS`: its names, its arguments, what it does, and its function. Help
 //! and completion are derived from the rows. Commands give text; where it is shown is not known here.
 
 mod data;
