@@ -16,6 +16,9 @@ use crate::{
     value::Value as ProgramValue,
 };
 
+/// Why a reference stands for nothing.
+const MOVED: &str = "the session has moved since the variables were listed";
+
 /// The references to variables of one moment.
 const HANDLES_MAX: usize = 1 << 20;
 
@@ -113,7 +116,7 @@ impl Server {
     ) -> Result<(usize, Vec<Shown>), String> {
         let index = usize::try_from(reference).ok().and_then(|it| it.checked_sub(1));
         let handle = index.and_then(|it| self.handles.get(it)).cloned();
-        let handle = handle.ok_or("the session has moved since the variables were listed")?;
+        let handle = handle.ok_or(MOVED)?;
         let session = self.session()?;
         let count = if count == 0 { PARTS_MAX } else { count };
         Ok(match handle {
@@ -192,7 +195,10 @@ impl Server {
             Some(Handle::Registers(frame)) => {
                 self.assign(frame, &format!("${}", arguments.name), &arguments.value)
             }
-            _ => Err("parts of values are set as expressions, as `pool.total = 5`".to_owned()),
+            None => Err(MOVED.to_owned()),
+            Some(_) => {
+                Err("parts of values are set as expressions, as `pool.total = 5`".to_owned())
+            }
         }
     }
 
