@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 use selkie::{Keypair, Pubkey, Signer as _, Svm, ids::sysvar};
 
+pub(crate) use self::publish::lookup_addresses;
 use crate::{
     args::program::{SignerArgs, StateArgs},
     client::Client,

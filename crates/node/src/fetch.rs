@@ -7,23 +7,18 @@
 use std::{collections::BTreeSet, sync::PoisonError};
 
 use selkie_programs::program_data_key;
-use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
+use solana_account::{AccountSharedData, ReadableAccount};
 use solana_commitment_config::CommitmentLevel;
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::{address_lookup_table, bpf_loader_upgradeable, native_loader, sysvar};
+use solana_sdk_ids::{bpf_loader_upgradeable, native_loader, sysvar};
 
-use crate::{error::NodeError, node::Node};
+use crate::{error::NodeError, node::Node, source::reset_future_slot};
 
 /// How many accounts are fetched at once: the limit of `getMultipleAccounts`.
 const KEYS_MAX: usize = 100;
-/// The discriminants of loader v3's accounts, and of lookup tables.
+/// The discriminant of loader v3's programs.
 const PROGRAM: [u8; 4] = [2, 0, 0, 0];
-const PROGRAM_DATA: [u8; 4] = [3, 0, 0, 0];
-/// Where a programdata account has the slot of its deployment, and a lookup table that of its last
-/// extension.
-const DEPLOYMENT_SLOT: usize = 4;
-const EXTENSION_SLOT: usize = 12;
 
 impl Node {
     /// Fetches those of the accounts that the cluster neither has nor has asked for before, and the
@@ -110,21 +105,4 @@ fn program_data_keys(accounts: &[(Pubkey, AccountSharedData)]) -> Vec<Pubkey> {
     };
     let programs = accounts.iter().filter(|(_, account)| is_program(account));
     programs.map(|(key, _)| program_data_key(key)).collect()
-}
-
-/// Sets the slot that an account records to 0 if it is in the future.
-fn reset_future_slot(account: &mut AccountSharedData, now: u64) {
-    let is_program_data =
-        *account.owner() == bpf_loader_upgradeable::ID && account.data().starts_with(&PROGRAM_DATA);
-    let offset = match *account.owner() {
-        _ if is_program_data => DEPLOYMENT_SLOT,
-        address_lookup_table::ID => EXTENSION_SLOT,
-        _ => return,
-    };
-    let data = account.data_as_mut_slice().get_mut(offset..);
-    if let Some(slot) = data.and_then(|data| data.first_chunk_mut::<8>())
-        && u64::from_le_bytes(*slot) > now
-    {
-        *slot = [0; 8];
-    }
 }

@@ -16,6 +16,7 @@ use solana_signer::Signer;
 
 use crate::{
     options::Options,
+    source::reset_future_slot,
     token::{NATIVE_MINT, native_mint},
 };
 
@@ -42,7 +43,11 @@ pub(crate) fn state(options: &Options, timestamp: i64) -> State {
     let mut state = State::genesis_with(options.features, &epoch_schedule(options));
     let stake = EpochStake { total: STAKE, ..EpochStake::default() };
     state.stakes = Stakes::constant(stake, 0..=1);
-    let accounts = own_accounts(options).into_iter().chain(options.accounts.iter().cloned());
+    let given = options.accounts.iter().cloned().map(|(key, mut account)| {
+        reset_future_slot(&mut account, options.first_slot.saturating_sub(1));
+        (key, account)
+    });
+    let accounts = own_accounts(options).into_iter().chain(given);
     let mut all: std::collections::BTreeMap<_, _> = state.accounts.into_iter().collect();
     all.extend(accounts);
     if let Some(clock) = all.get_mut(&sysvar::clock::ID) {

@@ -2,8 +2,16 @@
 
 use core::fmt;
 
-use solana_account::AccountSharedData;
+use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
 use solana_pubkey::Pubkey;
+use solana_sdk_ids::{address_lookup_table, bpf_loader_upgradeable};
+
+/// The discriminant of loader v3's programdata accounts.
+const PROGRAM_DATA: [u8; 4] = [3, 0, 0, 0];
+/// Where a programdata account has the slot of its deployment, and a lookup table that of its last
+/// extension.
+const DEPLOYMENT_SLOT: usize = 4;
+const EXTENSION_SLOT: usize = 12;
 
 /// Another cluster.
 pub trait Fetch: Send + Sync + fmt::Debug {
@@ -13,4 +21,21 @@ pub trait Fetch: Send + Sync + fmt::Debug {
     /// # Errors
     /// If the cluster cannot be asked: the reason.
     fn fetch(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, String>;
+}
+
+/// Sets the slot that an account records to 0 if it is in the future.
+pub(crate) fn reset_future_slot(account: &mut AccountSharedData, now: u64) {
+    let is_program_data =
+        *account.owner() == bpf_loader_upgradeable::ID && account.data().starts_with(&PROGRAM_DATA);
+    let offset = match *account.owner() {
+        _ if is_program_data => DEPLOYMENT_SLOT,
+        address_lookup_table::ID => EXTENSION_SLOT,
+        _ => return,
+    };
+    let data = account.data_as_mut_slice().get_mut(offset..);
+    if let Some(slot) = data.and_then(|data| data.first_chunk_mut::<8>())
+        && u64::from_le_bytes(*slot) > now
+    {
+        *slot = [0; 8];
+    }
 }

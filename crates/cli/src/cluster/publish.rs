@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 use crate::{cluster::Cluster, sent, ui::Advise as _};
 
+/// Offset of the addresses in a lookup table (`solana-address-lookup-table-interface`).
+const LOOKUP_TABLE_HEADER_BYTES: usize = 56;
+
 /// The first bytes of an instruction of loader v3 that writes into a buffer.
 const WRITE: [u8; 4] = [1, 0, 0, 0];
 
@@ -46,7 +49,7 @@ impl Cluster {
         let mut loaded = Vec::new();
         for lookup in lookups {
             let table = self.svm.shared_account(&lookup.account_key).unwrap_or_default();
-            let addresses = crate::command::send::lookup_addresses(table.data());
+            let addresses = lookup_addresses(table.data());
             let indexes = lookup.writable_indexes.iter().chain(&lookup.readonly_indexes);
             loaded.extend(indexes.filter_map(|it| addresses.get(usize::from(*it)).copied()));
         }
@@ -132,6 +135,12 @@ impl Cluster {
         }
         Ok(last)
     }
+}
+
+/// Returns the addresses in the data of a lookup table.
+pub(crate) fn lookup_addresses(data: &[u8]) -> Vec<Pubkey> {
+    let addresses = data.get(LOOKUP_TABLE_HEADER_BYTES..).unwrap_or_default();
+    addresses.as_chunks().0.iter().copied().map(Pubkey::new_from_array).collect()
 }
 
 /// Whether a transaction does nothing but write into a buffer, in any order with others.

@@ -33,8 +33,12 @@ mod surroundings;
 mod trap;
 
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
+    let saved = surroundings::saved(args)?;
     let mut scenario = surroundings::scenario(args)?;
-    let svm = surroundings::cluster(args, &scenario)?;
+    let svm = match &args.surroundings.url {
+        Some(url) => Some(surroundings::copy(url, &scenario)?),
+        None => saved,
+    };
     if let Some(svm) = &svm {
         surroundings::add_saved(&mut scenario, svm);
     }

@@ -17,15 +17,13 @@ use self::instructions::Instructions;
 use crate::{
     amount,
     args::send::{AirdropArgs, SendArgs},
+    cluster::lookup_addresses,
     names::Payer,
     program::read,
     sent::{self, How},
     session::Session,
     ui::{Advise as _, GOOD, Status, Ui},
 };
-
-/// Offset of the addresses in a lookup table (`solana-address-lookup-table-interface`).
-pub(crate) const LOOKUP_TABLE_HEADER_BYTES: usize = 56;
 
 /// The parsed input of `selkie send`.
 enum Input {
@@ -138,12 +136,6 @@ fn lookup_table(session: &mut Session, text: &str) -> Result<AddressLookupTableA
     let account = account.filter(|it| it.owner == ids::address_lookup_table::ID);
     let account = account.ok_or_else(|| anyhow!("no address lookup table at {key}"))?;
     Ok(AddressLookupTableAccount { key, addresses: lookup_addresses(&account.data) })
-}
-
-/// Returns the addresses in the data of a lookup table.
-pub(crate) fn lookup_addresses(data: &[u8]) -> Vec<Pubkey> {
-    let addresses = data.get(LOOKUP_TABLE_HEADER_BYTES..).unwrap_or_default();
-    addresses.as_chunks().0.iter().copied().map(Pubkey::new_from_array).collect()
 }
 
 /// Fails with the addresses whose signatures are missing.

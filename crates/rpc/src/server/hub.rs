@@ -254,6 +254,6 @@ mod tests {
         for _ in 0..2 {
             hub.of(&Topic::Root).iter().for_each(|subscription| subscription.notify("1"));
         }
-        queue.overrun().await;
+        queue.overrun().wait().await;
     }
 }

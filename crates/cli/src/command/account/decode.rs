@@ -3,7 +3,7 @@
 use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system, token};
 use serde_json::{Map, Value};
 
-use crate::{amount, command::send::lookup_addresses, session::Session};
+use crate::{amount, cluster::lookup_addresses, session::Session};
 
 /// The type of an account and its fields.
 pub(super) struct Decoded {

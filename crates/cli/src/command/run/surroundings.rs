@@ -29,16 +29,17 @@ impl AccountStore for Accounts<'_> {
     }
 }
 
-/// Returns the saved cluster, or a copy of what the instruction needs of a running one.
-pub(super) fn cluster(args: &RunArgs, scenario: &Scenario) -> Result<Option<Svm>> {
-    let SurroundingsArgs { state, url, .. } = &args.surroundings;
-    if let Some(url) = url {
-        let mut copy = Cluster::copy(url, Path::new(""))?;
-        let keys: Vec<Pubkey> = scenario.instruction.accounts.iter().map(|it| it.pubkey).collect();
-        copy.fetch(&keys)?;
-        return Ok(Some(copy.svm));
-    }
-    let Some(path) = state else { return Ok(None) };
+/// Returns a copy of what the instruction needs of a running cluster.
+pub(super) fn copy(url: &str, scenario: &Scenario) -> Result<Svm> {
+    let mut copy = Cluster::copy(url, Path::new(""))?;
+    let keys: Vec<Pubkey> = scenario.instruction.accounts.iter().map(|it| it.pubkey).collect();
+    copy.fetch(&keys)?;
+    Ok(copy.svm)
+}
+
+/// Returns the saved cluster.
+pub(super) fn saved(args: &RunArgs) -> Result<Option<Svm>> {
+    let Some(path) = &args.surroundings.state else { return Ok(None) };
     let saved =
         Svm::load(path).with_context(|| format!("cannot load the cluster in {}", path.display()));
     saved.map(Some).advise("create a cluster with `selkie deploy PROGRAM` or `selkie airdrop`")
