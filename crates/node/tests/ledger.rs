@@ -147,7 +147,7 @@ fn child() {
     let Ok(folder) = std::env::var(CHILD) else { return };
     let options = Options { ledger: Some(folder.into()), ..Options::default() };
     let node = Node::start(Options { history: HistoryLimit::All, ..options }).unwrap();
-    for number in 0_u64.. {
+    for number in 0..u64::MAX {
         let mut to = [200; 32];
         to[..8].copy_from_slice(&number.to_le_bytes());
         let to = Pubkey::new_from_array(to);

@@ -34,8 +34,8 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rpc_port: Option<u16>,
 
-    /// Port for transactions over QUIC, by which `solana program deploy` sends them; 0 picks a free
-    /// one, which clients find out [default: 0]
+    /// Port for transactions over QUIC; 0 picks a free one, which clients learn by getClusterNodes
+    /// [default: 0]
     #[arg(long, value_name = "PORT")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tpu_port: Option<u16>,

@@ -8,8 +8,7 @@ use std::{io::Write as _, path::Path};
 use anyhow::{Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
-    AddressLookupTableAccount, Keypair, Message, Pubkey, VersionedMessage, VersionedTransaction,
-    ids, v0,
+    AddressLookupTableAccount, Keypair, Message, VersionedMessage, VersionedTransaction, ids, v0,
 };
 use serde_json::json;
 
