@@ -197,7 +197,9 @@ fn lints_are_inherited(repository: &Repository) -> Vec<String> {
 fn manifests(repository: &Repository) -> impl Iterator<Item = (&str, &str)> {
     let is_product =
         |path: &str| ["crates/", "compat/", "xtask/"].iter().any(|it| path.starts_with(it));
-    let is_manifest = move |path: &str| path.ends_with("/Cargo.toml") && is_product(path);
+    let is_manifest = move |path: &str| {
+        path.ends_with("/Cargo.toml") && path != "compat/Cargo.toml" && is_product(path)
+    };
     repository.files.iter().filter(move |(path, _)| is_manifest(path))
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, io::Write as _, path::PathBuf};
 
 use anyhow::{Context as _, Result};
-use arrow_array::{Array as _, cast::AsArray as _};
+use arrow_array::cast::AsArray as _;
 use selkie_batch::{Digest, check_results, schema::column};
 use serde_json::json;
 
