@@ -15,16 +15,22 @@ use crate::{
     effects::{self, Written},
     error::BatchError,
     outcome::Outcome,
-    run::RunOptions,
     schema,
 };
 
 /// The version that results state.
 const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// What results hold beside hashes.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    pub(crate) logs: bool,
+    pub(crate) data: bool,
+}
+
 /// The columns of the result table.
 pub(crate) struct Results {
-    keep: RunOptions,
+    kept: Kept,
     item_id: BinaryBuilder,
     engine_version: StringBuilder,
     status: StringBuilder,
@@ -43,10 +49,10 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    pub(crate) fn new(keep: RunOptions) -> Self {
+    pub(crate) fn new(kept: Kept) -> Self {
         let line = Field::new("item", DataType::Utf8, false);
         Self {
-            keep,
+            kept,
             item_id: BinaryBuilder::new(),
             engine_version: StringBuilder::new(),
             status: StringBuilder::new(),
@@ -73,7 +79,7 @@ impl Results {
         self.error.append_option(outcome.error.as_deref());
         self.error_index.append_option(outcome.error_index.map(i64::from));
         self.push_processed(outcome);
-        self.post.push(&outcome.post, self.keep.keeps_data);
+        self.post.push(&outcome.post, self.kept.data);
         self.effects_hash.append_value(outcome.effects_hash);
         self.matches.append_option(outcome.matches);
         self.nanoseconds.append_value(nanoseconds.cast_signed());
@@ -88,7 +94,7 @@ impl Results {
         self.return_data.append_option(returned.map(|it| it.data.as_slice()));
         let logs = processed.map(|it| it.logs.as_slice());
         self.logs_hash.append_option(logs.map(effects::logs_hash));
-        match logs.filter(|_| self.keep.keeps_logs) {
+        match logs.filter(|_| self.kept.logs) {
             Some(logs) => self.logs.append_value(logs.iter().map(Some)),
             None => self.logs.append_null(),
         }

@@ -16,7 +16,7 @@ use crate::{
     base::Base,
     error::BatchError,
     outcome::{Outcome, Worker},
-    results::Results,
+    results::{Kept, Results},
     rows::ItemRows,
 };
 
@@ -89,7 +89,7 @@ pub fn run(
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(row, _)| *row);
-    let mut results = Results::new(*options);
+    let mut results = Results::new(Kept { logs: options.keeps_logs, data: options.keeps_data });
     done.iter().for_each(|(_, (outcome, nanoseconds))| results.push(outcome, *nanoseconds));
     results.finish()
 }

@@ -46,7 +46,9 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
     })?;
     if let Some(wanted) = args.transaction.filter(|wanted| *wanted >= number) {
         let found = count(number, "transaction");
-        return Err(anyhow!("there is no transaction {wanted}: {found} can be read, counted from 0"));
+        return Err(anyhow!(
+            "there is no transaction {wanted}: {found} can be read, counted from 0"
+        ));
     }
     if ui.json {
         ui.object(&json!({ "success": true, "transactions": all }))?;
