@@ -3,7 +3,23 @@
 use solana_address::Address;
 use solana_svm_callback::InvokeContextCallback;
 
-use crate::{LiteSVM, features::FeatureSet, types::ComputeBudget};
+use crate::{
+    LiteSVM,
+    features::{FeatureSet, MAINNET_ACTIVE_FEATURES},
+    types::ComputeBudget,
+};
+
+impl LiteSVM {
+    /// Returns mainnet's features.
+    #[must_use]
+    pub fn mainnet_feature_set() -> agave_feature_set::FeatureSet {
+        let mut features = agave_feature_set::FeatureSet::default();
+        for (id, slot) in MAINNET_ACTIVE_FEATURES {
+            features.activate(id, *slot);
+        }
+        features
+    }
+}
 
 impl From<agave_feature_set::FeatureSet> for FeatureSet {
     fn from(features: agave_feature_set::FeatureSet) -> Self {

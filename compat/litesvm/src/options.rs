@@ -69,7 +69,8 @@ impl LiteSVM {
         self.map_svm(|svm| svm.with_features(features))
     }
 
-    /// Returns mainnet's features.
+    /// Returns mainnet's features: agave's type with the feature `agave-types`.
+    #[cfg(not(feature = "agave-types"))]
     #[must_use]
     pub fn mainnet_feature_set() -> FeatureSet {
         FeatureSet::mainnet()
@@ -78,7 +79,7 @@ impl LiteSVM {
     /// Activates mainnet's features.
     #[must_use]
     pub fn with_mainnet_features(self) -> Self {
-        self.with_feature_set(Self::mainnet_feature_set())
+        self.with_feature_set(FeatureSet::mainnet())
     }
 
     /// Adds an account for each active feature.

@@ -117,6 +117,7 @@ fn metadata(receipt: &Receipt) -> TransactionMetadata {
             .map(|it| TransactionReturnData { program_id: it.program_id, data: it.data.clone() })
             .unwrap_or_default(),
         fee: receipt.fee.total(),
+        loaded_accounts_data_size: receipt.loaded_bytes,
     }
 }
 

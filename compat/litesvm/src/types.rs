@@ -27,6 +27,9 @@ pub struct TransactionMetadata {
     pub return_data: TransactionReturnData,
     /// The fee in lamports.
     pub fee: u64,
+    #[cfg_attr(feature = "serde", serde(default))]
+    /// The total size of the accounts that it loaded, in bytes (SIMD-0186). New in LiteSVM 0.18.
+    pub loaded_accounts_data_size: u32,
 }
 
 impl TransactionMetadata {
