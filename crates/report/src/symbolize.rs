@@ -127,7 +127,11 @@ impl Symbols {
             None => format!("function_{pc}"),
         };
         match functions.first_mut() {
-            Some(outermost) if outermost.name.is_empty() => outermost.name = name().into(),
+            // Without lines the name is that of the last symbol, which may be far away: called
+            // functions begin a function too.
+            Some(outermost) if outermost.name.is_empty() || outermost.line.is_none() => {
+                outermost.name = name().into();
+            }
             Some(_) => {}
             None => functions.push(Function { name: name().into(), line: None }),
         }
