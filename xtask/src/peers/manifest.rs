@@ -8,6 +8,9 @@ use toml::{Table, Value};
 /// Crates whose features the peer's other dependencies switch on, and tests rely on.
 const FEATURES: &[(&str, &str)] = &[("solana-account", "bincode"), ("solana-nonce", "serde")];
 
+/// Other packages of the peers, with our folder in `compat`.
+const OURS: &[(&str, &str)] = &[("mollusk-svm", "mollusk")];
+
 /// Crates of agave, which have nothing without this feature.
 const AGAVE_FEATURE: &str = "agave-unstable-api";
 const AGAVE: &[&str] = &[
@@ -43,18 +46,14 @@ pub(super) fn make(
 ) -> Result<String> {
     let peer: Table = peer.parse().context("the peer's manifest is not TOML")?;
     let edition = peer.get("package").and_then(|it| it.get("edition"));
-    let mut ours = Table::new();
-    ours.insert("path".into(), shim.display().to_string().into());
-    ours.insert("package".into(), shim_package(shim).into());
-    ours.insert(
-        "features".into(),
-        Value::Array(features.iter().cloned().map(Value::from).collect()),
-    );
-    let mut dependencies = Table::from_iter([(package.to_owned(), Value::Table(ours))]);
+    let mut dependencies = Table::from_iter([(package.to_owned(), our(shim, features))]);
     for section in ["dependencies", "dev-dependencies"] {
         for (name, value) in peer.get(section).and_then(Value::as_table).into_iter().flatten() {
             if is_named(tests, name) && name != package {
-                dependencies.entry(name.clone()).or_insert(dependency(name, value));
+                let ours = OURS.iter().find(|(it, _)| it == name);
+                let folder = ours.map(|(_, folder)| shim.with_file_name(folder));
+                let value = folder.map_or_else(|| dependency(name, value), |it| our(&it, &[]));
+                dependencies.entry(name.clone()).or_insert(value);
             }
         }
     }
@@ -66,6 +65,16 @@ pub(super) fn make(
         ("dependencies".to_owned(), Value::Table(dependencies)),
     ]);
     Ok(manifest.to_string() + PROFILE)
+}
+
+/// The dependency on a crate of ours.
+fn our(shim: &Path, features: &[String]) -> Value {
+    let features = features.iter().cloned().map(Value::from).collect();
+    Value::Table(Table::from_iter([
+        ("path".to_owned(), shim.display().to_string().into()),
+        ("package".to_owned(), shim_package(shim).into()),
+        ("features".to_owned(), Value::Array(features)),
+    ]))
 }
 
 fn shim_package(shim: &Path) -> String {
