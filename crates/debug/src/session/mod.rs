@@ -110,6 +110,12 @@ impl Session {
         Self { history, model, position: 0, stop, next_id: 1, output: Vec::new() }
     }
 
+    /// Returns the run.
+    #[must_use]
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
     /// Returns the number of instructions that were executed before the present moment.
     #[must_use]
     pub fn position(&self) -> u64 {
