@@ -7,7 +7,6 @@
 #![allow(clippy::print_stdout, reason = "it prints a table")]
 
 use std::{
-    fs,
     hint::black_box,
     time::{Duration, Instant},
 };
@@ -65,20 +64,12 @@ fn timeline() -> Timeline {
     file.timeline(0).expect("the file was just written")
 }
 
-/// Returns how long this thread has run, where the system says so: other work does not count then.
-fn running_time(start: Instant) -> Duration {
-    let known = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = known.and_then(|text| text.split(' ').next()?.parse().ok());
-    nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
-}
-
 /// Returns the shortest of several times.
 fn best<R>(times: usize, mut run: impl FnMut(usize) -> R) -> Duration {
-    let start = Instant::now();
     let time = |index| {
-        let before = running_time(start);
+        let start = Instant::now();
         black_box(run(index));
-        running_time(start).saturating_sub(before)
+        start.elapsed()
     };
     (0..times).map(time).min().unwrap_or_default()
 }
