@@ -1,4 +1,4 @@
-//! LiteSVM's API on [Selkie](selkie): tests written for LiteSVM 0.16 to 0.18 run unchanged, and
+//! LiteSVM's API on [Selkie](selkie): tests written for LiteSVM 0.17 and 0.18 run unchanged, and
 //! transactions are processed as mainnet processes them.
 //!
 //! ```toml

@@ -1,4 +1,4 @@
-//! Mollusk's API on [Selkie](selkie): tests written for Mollusk 0.15 and 0.16 run unchanged.
+//! Mollusk's API on [Selkie](selkie): tests written for Mollusk 0.16 run unchanged.
 //!
 //! ```toml
 //! [dev-dependencies]
