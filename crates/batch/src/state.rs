@@ -108,7 +108,8 @@ impl<'m> ItemAccounts<'m> {
         let own = item.accounts.iter().map(|account| Ok((account.pubkey, read(account, base)?)));
         let mut own = own.collect::<Result<Vec<_>, String>>()?;
         own.sort_unstable_by_key(|(key, _)| *key);
-        if let Some([(key, _), _]) = own.array_windows().find(|[left, right]| left.0 == right.0) {
+        let mut pairs = own.iter().zip(own.iter().skip(1));
+        if let Some(((key, _), _)) = pairs.find(|(left, right)| left.0 == right.0) {
             return Err(format!("the account {key} occurs twice"));
         }
         let mut accounts = Self { moment, own };
