@@ -26,7 +26,7 @@ fn write_items(folder: &Path, balance: u64) {
         let mut items = Items::new();
         for row in 0..ROWS {
             let number = file * ROWS + row;
-            let lamports = if number % 7 == 3 { u64::MAX } else { 1_000_000 + number };
+            let lamports = if number % 7 == 3 { u64::MAX - number } else { 1_000_000 + number };
             let transfer = system::transfer(&payer.pubkey(), &keypair("bob").pubkey(), lamports);
             let signed = svm.sign(&[transfer], &[&payer]).expect("the payer signs");
             let payer = (payer.pubkey(), svm.shared_account(&payer.pubkey()).expect("it exists"));
