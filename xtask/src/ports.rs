@@ -22,8 +22,8 @@ const FOR_BROWSERS: &[&str] = &[
     "selkie-inspect",
 ];
 
-/// Those that use almost all libraries. The command itself needs a C compiler for its target.
-const LIBRARIES: &[&str] = &["selkie", "selkie-conform", "selkie-rpc", "selkie-store"];
+/// Those that use almost all libraries. The command and the server need a C compiler for their target.
+const LIBRARIES: &[&str] = &["selkie", "selkie-conform", "selkie-node", "selkie-store"];
 
 /// Targets, and the packages that must compile for them.
 const PORTS: &[(&str, &[&str])] = &[

@@ -14,6 +14,7 @@ use crate::{
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &BatchArgs) -> Result<Status> {
+    table::quiet_library_panics();
     match &args.command {
         BatchCommand::Run(args) => execute::run(ui, args),
         BatchCommand::Verify(args) => verify::run(ui, args),

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
 };
 
@@ -48,6 +48,18 @@ impl Table {
         let Self { path, reader, .. } = self;
         guarded(path, || Ok(reader.next().transpose()?))
     }
+}
+
+/// Keeps panics of the Parquet library off the standard error: [`guarded`] makes errors of them.
+pub(crate) fn quiet_library_panics() {
+    let default = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        let is_of =
+            |library: &&str| panic.location().is_some_and(|it| it.file().contains(*library));
+        if !["/parquet-", "/arrow-"].iter().any(is_of) {
+            default(panic);
+        }
+    }));
 }
 
 /// Reads from a file. The Parquet library may panic if a file lies about its contents.
