@@ -88,8 +88,8 @@ pub struct Expectation<'a> {
 }
 
 impl Item<'_> {
-    /// Returns the item's id: a hash of everything that says what to run. The same work has the same
-    /// id, whoever describes it.
+    /// Returns the item's id: a hash of everything that says what to run. Two rows that
+    /// describe the same work have the same id.
     #[must_use]
     pub fn id(&self) -> Sha256 {
         let mut hasher = Canonical(Hasher::new_with_prefix(b"selkie item 1"));

@@ -86,7 +86,7 @@ pub mod column {
         EFFECTS_HASH = "effects_hash";
         /// Whether the result is the expected one; null without an expectation.
         MATCHES = "matches";
-        /// The thread's time in nanoseconds: the one column that differs between runs.
+        /// The elapsed time in nanoseconds: the one column that differs between runs.
         NANOSECONDS = "nanoseconds";
         /// The size of the item in bytes.
         BYTES_IN = "bytes_in";
