@@ -124,7 +124,7 @@ impl Stakes {
         let first = before.max(after.saturating_sub(EPOCHS_KEPT));
         accounts.end_epochs(&mut history, before..first, &additional);
         for epoch in first..=after {
-            let begins = Some(schedule.get_first_slot_in_epoch(epoch)).filter(|_| epoch > before);
+            let begins = (epoch > before).then(|| schedule.get_first_slot_in_epoch(epoch));
             let ends = schedule.get_last_slot_in_epoch(epoch).min(slots.end);
             for slot in begins.into_iter().chain([ends]) {
                 let leader_epoch = schedule.get_leader_schedule_epoch(slot);

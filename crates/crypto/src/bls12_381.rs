@@ -141,7 +141,7 @@ pub fn pairing(
     let product: PairingOutput<Bls12_381> = Bls12_381::multi_pairing(g1, g2);
     let mut bytes = [0; GT_BYTES];
     let parts = product.0.to_base_prime_field_elements();
-    for (bytes, part) in bytes.chunks_exact_mut(FIELD_BYTES).zip(parts) {
+    for (bytes, part) in bytes.as_chunks_mut::<FIELD_BYTES>().0.iter_mut().zip(parts) {
         bytes.copy_from_slice(&part.into_bigint().to_bytes_le());
     }
     Some(to_little(endianness, GT_BYTES, bytes))
@@ -192,8 +192,8 @@ impl Coordinate for Fq2 {
 
 /// Decodes a big-endian coordinate.
 fn read_coordinate<F: Coordinate>(bytes: &[u8]) -> Option<F> {
-    let parts = bytes.chunks_exact(FIELD_BYTES).rev().map(|part| {
-        let mut part: [u8; FIELD_BYTES] = part.try_into().ok()?;
+    let parts = bytes.as_chunks::<FIELD_BYTES>().0.iter().rev().map(|part| {
+        let mut part = *part;
         part.reverse();
         Fq::from_bigint(BigInteger384::deserialize_uncompressed_unchecked(&part[..]).ok()?)
     });

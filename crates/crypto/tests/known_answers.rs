@@ -157,7 +157,7 @@ impl<'a> Line<'a> {
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    let digits = text.trim_start_matches('-').as_bytes().chunks_exact(2);
+    let digits = text.trim_start_matches('-').as_bytes().as_chunks::<2>().0.iter();
     digits
         .map(|pair| u8::from_str_radix(str::from_utf8(pair).expect("ASCII"), 16).expect("hex"))
         .collect()

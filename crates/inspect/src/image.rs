@@ -78,7 +78,8 @@ impl Image {
             let addr = self.vaddr + part.start as u64;
             let padding = addr.next_multiple_of(SLOT_BYTES as u64) - addr;
             let start = part.end.min(part.start + usize::try_from(padding).unwrap_or(0));
-            for (index, word) in self.bytes[start..part.end].chunks_exact(SLOT_BYTES).enumerate() {
+            let words = self.bytes[start..part.end].as_chunks::<SLOT_BYTES>().0;
+            for (index, word) in words.iter().enumerate() {
                 let word = Slot::read(word, 0).map_or(0, Slot::to_word);
                 if is_pointer(word) {
                     pointers.insert(start + index * SLOT_BYTES, word);

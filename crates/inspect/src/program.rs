@@ -115,8 +115,7 @@ impl Program {
         let called = |(pc, insn): (usize, Option<Insn>)| {
             let (pc, insn) = (u32::try_from(pc).ok()?, insn?);
             let is_call = matches!(insn.op.kind(), Kind::CallHash | Kind::CallStatic);
-            let key =
-                Some(key_of(&insn)).filter(|_| is_call && self.callee(pc, &insn).is_none())?;
+            let key = (is_call && self.callee(pc, &insn).is_none()).then(|| key_of(&insn))?;
             Some(self.syscall(key).map_or_else(|| format!("{key:#x}"), str::to_owned))
         };
         insn::instructions(self.version(), self.executable.text()).filter_map(called).collect()

@@ -32,10 +32,10 @@ fn segment(bytes: &[u8]) -> Option<(&[u8], u64)> {
     }
     let table = bytes.get(usize::try_from(u64_at(bytes, E_PHOFF)?).ok()?..)?;
     let count = usize::from(u16::from_le_bytes(*bytes.get(E_PHNUM..)?.first_chunk()?));
-    let is_code = |it: &&[u8]| {
-        u32_at(it, 0) == Some(PT_LOAD) && u32_at(it, 4).is_some_and(|flags| flags & PF_X != 0)
+    let is_code = |it: &&[u8; PROGRAM_HEADER_BYTES]| {
+        u32_at(*it, 0) == Some(PT_LOAD) && u32_at(*it, 4).is_some_and(|flags| flags & PF_X != 0)
     };
-    let header = table.chunks_exact(PROGRAM_HEADER_BYTES).take(count).find(is_code)?;
+    let header = table.as_chunks().0.iter().take(count).find(is_code)?;
     let start = usize::try_from(u64_at(header, 8)?).ok()?;
     let len = usize::try_from(u64_at(header, 32)?).ok()?;
     Some((bytes.get(start..)?.get(..len)?, u64_at(header, 16)?))
@@ -61,7 +61,7 @@ pub(crate) fn unlinked(
     let mut functions = BTreeMap::new();
     if !version.static_calls() {
         let count = text.len() / SLOT_BYTES;
-        for (pc, bytes) in text.chunks_exact_mut(SLOT_BYTES).enumerate() {
+        for (pc, bytes) in text.as_chunks_mut::<SLOT_BYTES>().0.iter_mut().enumerate() {
             let slot = Slot::read(bytes, 0).unwrap_or(Slot::from_word(0));
             let is_call = slot.code == Op::CallHash.code() && slot.imm != -1;
             let target = i64::try_from(pc + 1).unwrap_or(i64::MAX).saturating_add(slot.imm.into());

@@ -30,7 +30,7 @@ fn check(name: &str, bytes: &[u8]) {
 /// Makes symbol values relative to `.text`, as in objects.
 fn from_zero(symbols: &[u8]) -> Vec<u8> {
     let mut symbols = symbols.to_vec();
-    for symbol in symbols.chunks_exact_mut(24).skip(1) {
+    for symbol in symbols.as_chunks_mut::<24>().0.iter_mut().skip(1) {
         let value = u64::from_le_bytes(symbol[8..16].try_into().expect("eight bytes"));
         symbol[8..16].copy_from_slice(&(value - 64).to_le_bytes());
     }
@@ -98,7 +98,7 @@ fn archives_of_broken_objects() {
     for _ in 0..2_000 {
         archive.extend(header("a.o/", bytes.len()));
         archive.extend(&bytes);
-        archive.extend([b'\n'].repeat(bytes.len() % 2));
+        archive.extend(b"\n".repeat(bytes.len() % 2));
     }
     check("archive-broken", &archive);
     check("archive-cut", &archive[..archive.len() - 40]);

@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
     /// Returns the words of raw slots. Until V2, a file contains the distance to a called function,
     /// not its key.
     fn words(&self, it: &Instruction, bytes: &[u8]) -> Vec<String> {
-        let slots = bytes.chunks_exact(SLOT_BYTES).filter_map(|slot| Slot::read(slot, 0));
+        let slots = bytes.as_chunks::<SLOT_BYTES>().0.iter().filter_map(|slot| Slot::read(slot, 0));
         let hashed = it.insn.filter(|insn| insn.op.kind() == Kind::CallHash);
         let callee = hashed.and_then(|insn| self.program.callee(it.pc, &insn));
         let distance = callee.map(|pc| pc.wrapping_sub(it.pc).wrapping_sub(1).cast_signed());
