@@ -132,7 +132,7 @@ impl Loaded {
 
     /// Instructions, which may take two slots.
     pub(crate) fn instructions(&self) -> usize {
-        let slots = self.0.get_text_bytes().1.chunks_exact(ebpf::INSN_SIZE);
+        let slots = self.0.get_text_bytes().1.as_chunks::<{ ebpf::INSN_SIZE }>().0.iter();
         // The second half of an `lddw` has the code 0, which is no instruction's.
         slots.filter(|slot| slot[0] != 0).count()
     }

@@ -277,7 +277,7 @@ impl fmt::Display for Case {
         for pc in 0..self.slots() {
             let word = &self.text[pc * SLOT_BYTES..][..SLOT_BYTES];
             // Of a sequence of no-ops, only the first and the last are printed.
-            let idle = |pc: usize| self.text.chunks_exact(SLOT_BYTES).nth(pc) == Some(&NOP[..]);
+            let idle = |pc: usize| self.text.as_chunks().0.get(pc) == Some(&NOP);
             if pc > 0 && idle(pc - 1) && idle(pc) && idle(pc + 1) {
                 continue;
             }

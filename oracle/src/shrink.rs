@@ -53,7 +53,7 @@ fn shrink_until(end: u32, case: &Case, mut differs: impl FnMut(&Case, &[u32]) ->
                 progress |= attempt(&mut |case| {
                     let end = (at + piece).min(case.text.len());
                     let slots = case.text.get_mut(at..end).unwrap_or_default();
-                    slots.chunks_exact_mut(SLOT_BYTES).for_each(|it| it.copy_from_slice(&NOP));
+                    slots.as_chunks_mut().0.fill(NOP);
                 });
             }
         }

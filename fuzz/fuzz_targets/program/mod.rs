@@ -131,12 +131,11 @@ impl Input<'_> {
     fn shaped_text(&self, version: Version) -> Vec<u8> {
         let ops: Vec<Op> =
             Op::ALL.iter().copied().filter(|op| op.versions().contains(version)).collect();
-        let words = self.text.chunks_exact(SLOT_BYTES);
+        let words = self.text.as_chunks::<SLOT_BYTES>().0;
         let slots = words.len();
         let mut text = Vec::with_capacity(self.text.len());
-        for (pc, word) in words.enumerate() {
-            let word: [u8; SLOT_BYTES] = word.try_into().expect("eight bytes");
-            let mut slot = Slot::from_word(u64::from_le_bytes(word));
+        for (pc, word) in words.iter().enumerate() {
+            let mut slot = Slot::from_word(u64::from_le_bytes(*word));
             let op = ops[usize::from(slot.code) % ops.len()];
             slot.code = op.code();
             slot.dst %= if matches!(op.kind(), Kind::Alu(..) | Kind::Load(_)) { 10 } else { 11 };
