@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use selkie_builtins::{ProgramKind, builtins};
+use selkie_builtins::{ProgramKind, builtins, program_account};
 use selkie_svm::{
     AccountSharedData, AccountStore, Feature, FeatureSet, NATIVE_LOADER, Pubkey, ReadableAccount,
     sysvars::{EpochRewards, Rent},
@@ -13,11 +13,8 @@ use solana_sdk_ids::{feature, sysvar};
 use solana_stake_history::StakeHistory;
 
 use crate::{
-    bank::Bank,
-    begin::BankBuilder,
-    stakes::StakeAccounts,
-    state::{builtin_name, native_account, programs_of_features},
-    sysvars, time,
+    bank::Bank, begin::BankBuilder, stakes::StakeAccounts, state::programs_of_features, sysvars,
+    time,
 };
 
 /// How many slots before the end of an epoch programs are prepared for the next epoch's features;
@@ -184,28 +181,27 @@ impl BankBuilder<'_> {
                     if let Some(builtin) = all.get(&row.address) {
                         self.builtins.insert(row.address, builtin.clone());
                     }
-                    self.add_native_account(row.address, builtin_name(&row.address), |account| {
+                    self.add_program_account(row.address, |account| {
                         *account.owner() == NATIVE_LOADER
                     });
                 }
                 ProgramKind::Precompile { .. } => {
-                    self.add_native_account(row.address, "", ReadableAccount::executable);
+                    self.add_program_account(row.address, ReadableAccount::executable);
                 }
                 ProgramKind::Migrated => {}
             }
         }
     }
 
-    /// Creates a native program account unless a genuine one exists, burning the lamports of any
+    /// Creates the account of a program of the table unless a genuine one exists, burning the lamports of any
     /// other account.
-    fn add_native_account(
+    fn add_program_account(
         &mut self,
         key: Pubkey,
-        name: &str,
         is_genuine: impl FnOnce(&AccountSharedData) -> bool,
     ) {
         if !self.view().account(&key).is_some_and(|account| is_genuine(&account)) {
-            self.put(key, native_account(name));
+            self.put(key, program_account(&key));
         }
     }
 

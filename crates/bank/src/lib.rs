@@ -69,5 +69,5 @@ pub use crate::{
     lattice::LatticeHash,
     process::Outcome,
     stakes::{StakeAccounts, Stakes},
-    state::{State, builtin_name, native_account},
+    state::State,
 };

@@ -1,8 +1,8 @@
 //! The state of a bank for import and export, and that of a new cluster.
 
-use selkie_builtins::{PROGRAMS, builtins, precompiles};
+use selkie_builtins::{PROGRAMS, builtins, precompiles, program_account};
 use selkie_svm::{
-    Account, AccountSharedData, Builtins, FeatureSet, NATIVE_LOADER, Pubkey, Sysvars,
+    AccountSharedData, Builtins, FeatureSet, Pubkey, Sysvars,
     sysvars::{Clock, EpochRewards, EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent},
 };
 use sha2::{Digest, Sha256};
@@ -70,12 +70,12 @@ impl State {
         ];
         let sysvars = sysvars.map(|(id, data)| (id, sysvars::account(None, data, &rent)));
         let builtins = builtins(features);
-        let builtins = builtins.iter().map(|(id, _)| (*id, native_account(builtin_name(id))));
+        let builtins = builtins.iter().map(|(id, _)| (*id, program_account(id)));
         let precompiles = precompiles();
         let precompiles = precompiles
             .iter()
             .filter(|(_, row)| row.feature.is_none_or(|feature| features.has(feature)))
-            .map(|(id, _)| (*id, native_account("")));
+            .map(|(id, _)| (*id, program_account(id)));
         let mut accounts: Vec<_> = sysvars.into_iter().chain(builtins).chain(precompiles).collect();
         accounts.sort_unstable_by_key(|(key, _)| *key);
         Self {
@@ -114,37 +114,6 @@ impl State {
     }
 }
 
-/// Creates the account of a builtin program, whose data are its name.
-#[must_use]
-pub fn native_account(name: &str) -> AccountSharedData {
-    let account = Account {
-        lamports: 1,
-        data: name.as_bytes().to_vec(),
-        owner: NATIVE_LOADER,
-        executable: true,
-        rent_epoch: 0,
-    };
-    account.into()
-}
-
-/// Returns the name of a builtin program in its account on mainnet; empty if there is none.
-#[must_use]
-#[allow(deprecated, reason = "what is deprecated is still there")]
-pub fn builtin_name(id: &Pubkey) -> &'static str {
-    const NAMES: [(Pubkey, &str); 9] = [
-        (ids::system_program::ID, "solana_system_program"),
-        (ids::vote::ID, "solana_vote_program"),
-        (ids::bpf_loader_deprecated::ID, "solana_bpf_loader_program"),
-        (ids::bpf_loader::ID, "solana_bpf_loader_program"),
-        (ids::bpf_loader_upgradeable::ID, "solana_bpf_loader_upgradeable_program"),
-        (ids::loader_v4::ID, "solana_loader_v4"),
-        (ids::compute_budget::ID, "compute_budget_program"),
-        (ids::zk_elgamal_proof_program::ID, "zk_elgamal_proof_program"),
-        (ids::zk_token_proof_program::ID, "zk_token_proof_program"),
-    ];
-    NAMES.iter().find(|(known, _)| known == id).map_or("", |(_, name)| name)
-}
-
 /// Returns the builtin programs and precompiles that are added by features.
 pub(crate) fn programs_of_features()
 -> impl Iterator<Item = &'static selkie_builtins::RuntimeProgram> {
@@ -160,6 +129,8 @@ pub(crate) fn all_builtins(features: FeatureSet, host: &Builtins) -> Builtins {
 
 #[cfg(test)]
 mod tests {
+    use selkie_builtins::native_account;
+
     use super::*;
 
     #[test]

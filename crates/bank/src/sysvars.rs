@@ -3,10 +3,11 @@
 //! Functions take the previous data and return the new ones, with the length they have on mainnet:
 //! lists are zero-padded to their maximum length (SDK: `solana-sysvar`).
 
+use selkie_builtins::sysvar_account;
 use selkie_svm::sysvars::{
     Clock, EpochRewards, EpochSchedule, LastRestartSlot, Rent, Sysvars, minimum_balance,
 };
-use selkie_svm::{Account, AccountSharedData, Pubkey, ReadableAccount};
+use selkie_svm::{AccountSharedData, Pubkey, ReadableAccount};
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar as ids;
 use solana_stake_history::StakeHistory;
@@ -177,7 +178,7 @@ pub fn account(
     let minimum = minimum_balance(rent, data.len());
     let lamports = before.map_or(1, ReadableAccount::lamports).max(minimum);
     let rent_epoch = before.map_or(0, ReadableAccount::rent_epoch);
-    Account { lamports, data, owner: ids::ID, executable: false, rent_epoch }.into()
+    sysvar_account(data, lamports, rent_epoch)
 }
 
 #[cfg(test)]

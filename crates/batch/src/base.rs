@@ -6,8 +6,13 @@ use std::{
 };
 
 use arrow_array::{Array, RecordBatch};
-use selkie_svm::{Environment, Pubkey, ReadableAccount, program_cache::ProgramCache};
-use solana_account::{Account, AccountSharedData};
+use selkie_builtins::program_account;
+use selkie_svm::{
+    Environment, Pubkey, ReadableAccount,
+    program_cache::ProgramCache,
+    sysvars::{Rent, minimum_balance},
+};
+use solana_account::AccountSharedData;
 
 use crate::{
     Sha256,
@@ -139,20 +144,16 @@ impl Base {
 fn native_accounts(environment: &Environment) -> Vec<(Pubkey, AccountSharedData)> {
     let builtins = environment.builtins.iter().map(|(id, _)| *id);
     let precompiles = environment.precompiles.iter().map(|(id, _)| *id);
-    let programs = builtins.chain(precompiles).map(|id| (id, program_account()));
-    let sysvars = environment.sysvars.iter().map(|(id, data)| (*id, sysvar_account(data)));
+    let programs = builtins.chain(precompiles).map(|id| (id, program_account(&id)));
+    let rent = environment.rent();
+    let sysvars = environment.sysvars.iter().map(|(id, data)| (*id, sysvar_account(data, &rent)));
     programs.chain(sysvars).collect()
 }
 
-fn program_account() -> AccountSharedData {
-    let owner = selkie_svm::NATIVE_LOADER;
-    Account { lamports: 1, owner, executable: true, ..Account::default() }.into()
-}
-
-/// Returns the account of a sysvar, with the balance 1, since no transaction can change it.
-pub(crate) fn sysvar_account(data: &[u8]) -> AccountSharedData {
-    let owner = solana_sdk_ids::sysvar::ID;
-    Account { lamports: 1, data: data.to_vec(), owner, ..Account::default() }.into()
+/// Returns the account of a sysvar with the minimum balance.
+pub(crate) fn sysvar_account(data: &[u8], rent: &Rent) -> AccountSharedData {
+    let lamports = minimum_balance(rent, data.len()).max(1);
+    selkie_builtins::sysvar_account(data.to_vec(), lamports, u64::MAX)
 }
 
 impl Prepared {

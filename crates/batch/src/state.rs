@@ -72,7 +72,8 @@ impl Moment {
         if let Some(blockhash) = key.blockhash {
             environment.blockhash = Hash::new_from_array(blockhash);
         }
-        let clock = environment.sysvars.get(&clock::ID).map(sysvar_account);
+        let rent = environment.rent();
+        let clock = environment.sysvars.get(&clock::ID).map(|data| sysvar_account(data, &rent));
         Self { key, base, environment, clock }
     }
 

@@ -21,6 +21,7 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`PROGRAMS`], [`builtins`], [`precompiles`] | the table of programs, and the two registries made from it |
+//! | [`program_account`], [`sysvar_account`] | the accounts of programs of the table and of sysvars |
 //! | `system` | the system program, with nonce accounts |
 //! | `loader` | the instructions of the loaders v1 to v4 |
 //! | `vote` | the vote program |
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod accounts;
 mod checks;
 pub mod docs;
 mod loader;
@@ -54,4 +56,7 @@ pub mod loader_v3 {
     };
 }
 
-pub use crate::table::{PROGRAMS, Process, ProgramKind, RuntimeProgram, builtins, precompiles};
+pub use crate::{
+    accounts::{native_account, program_account, sysvar_account},
+    table::{PROGRAMS, Process, ProgramKind, RuntimeProgram, builtins, precompiles},
+};

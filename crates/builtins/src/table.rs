@@ -23,6 +23,8 @@ pub struct RuntimeProgram {
     pub address: Pubkey,
     /// The name shown to users, in lower case.
     pub name: &'static str,
+    /// The data of the program's account on mainnet: a name, or empty.
+    pub account_data: &'static str,
     /// The feature that activates the program; `None` if it has been active since genesis.
     pub feature: Option<Feature>,
     /// How the program is executed.
@@ -59,7 +61,7 @@ const fn row(
     kind: ProgramKind,
     purpose: &'static str,
 ) -> RuntimeProgram {
-    RuntimeProgram { address, name, feature: None, kind, purpose }
+    RuntimeProgram { address, name, account_data: "", feature: None, kind, purpose }
 }
 
 const fn builtin(compute_units: u64, process: Process) -> ProgramKind {
@@ -71,6 +73,10 @@ const fn precompile(verify: Verify) -> ProgramKind {
 }
 
 impl RuntimeProgram {
+    const fn account_data(self, account_data: &'static str) -> Self {
+        Self { account_data, ..self }
+    }
+
     const fn with(self, feature: Feature) -> Self {
         Self { feature: Some(feature), ..self }
     }
@@ -83,50 +89,58 @@ pub const PROGRAMS: &[RuntimeProgram] = &[
         "system program",
         builtin(system::COMPUTE_UNITS, system::process),
         "creates accounts, assigns them to programs, transfers lamports; nonce accounts",
-    ),
+    )
+    .account_data("solana_system_program"),
     row(
         bpf_loader_deprecated::ID,
         "loader v1",
         builtin(loader::V1_COMPUTE_UNITS, loader::process_v1),
         "owns the oldest programs; deployment is disabled",
-    ),
+    )
+    .account_data("solana_bpf_loader_program"),
     row(
         bpf_loader::ID,
         "loader v2",
         builtin(loader::V2_COMPUTE_UNITS, loader::process_v2),
         "owns programs that cannot be upgraded; deployment is disabled",
-    ),
+    )
+    .account_data("solana_bpf_loader_program"),
     row(
         bpf_loader_upgradeable::ID,
         "loader v3",
         builtin(loader::V3_COMPUTE_UNITS, loader::process_v3),
         "deploys, upgrades, extends and closes programs",
-    ),
+    )
+    .account_data("solana_bpf_loader_upgradeable_program"),
     row(
         loader_v4::ID,
         "loader v4",
         builtin(loader::V4_COMPUTE_UNITS, loader::process_v4),
         "deploys, retracts and redeploys programs stored in one account (SIMD-0167)",
     )
+    .account_data("solana_loader_v4")
     .with(Feature::LoaderV4),
     row(
         vote_program::ID,
         "vote program",
         builtin(vote::COMPUTE_UNITS, vote::process),
         "keeps validators' vote accounts, takes their votes",
-    ),
+    )
+    .account_data("solana_vote_program"),
     row(
         compute_budget::ID,
         "compute budget program",
         builtin(150, |_| Ok(())),
         "does nothing: the runtime reads its instructions before it executes the transaction",
-    ),
+    )
+    .account_data("compute_budget_program"),
     row(
         zk_elgamal_proof_program::ID,
         "ZK ElGamal proof program",
         ProgramKind::Builtin { compute_units: None, process: zk::process },
         "verifies proofs about encrypted amounts, stores proven statements in accounts (SIMD-0153)",
     )
+    .account_data("zk_elgamal_proof_program")
     .with(Feature::ZkElgamalProofProgram),
     row(
         ed25519_program::ID,

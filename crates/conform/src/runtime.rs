@@ -2,8 +2,8 @@
 
 use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{
-    Account, AccountSharedData, Environment, FeatureSet, NATIVE_LOADER, ProgramEntry, Pubkey,
-    Sysvars, account::AccountStore, program_cache::ProgramCache,
+    Account, AccountSharedData, Environment, FeatureSet, ProgramEntry, Pubkey, Sysvars,
+    account::AccountStore, program_cache::ProgramCache,
 };
 
 /// The owner of sysvars.
@@ -43,19 +43,6 @@ pub(crate) fn load_programs(environment: &mut Environment, accounts: &[(Pubkey, 
             environment.programs.insert(*key, program);
         }
     }
-}
-
-/// Returns the account of a builtin program.
-pub(crate) fn builtin_account() -> AccountSharedData {
-    let account =
-        Account { lamports: 1, owner: NATIVE_LOADER, executable: true, ..Account::default() };
-    account.into()
-}
-
-/// Returns the account of a sysvar.
-pub(crate) fn sysvar_account(data: &[u8]) -> AccountSharedData {
-    let (owner, data) = (SYSVAR_OWNER, data.to_vec());
-    Account { lamports: 1, data, owner, ..Account::default() }.into()
 }
 
 /// Converts an account of a fixture. Its rent epoch is ignored: all accounts have the same today.

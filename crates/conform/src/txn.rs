@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use selkie_builtins::{program_account, sysvar_account};
 use selkie_fixture::{Transaction as Given, TransactionEffects, TransactionFixture};
 use selkie_svm::{
     AccountSharedData, BlockhashQueue, ChainState, Environment, InstructionError, Loader,
@@ -219,7 +220,7 @@ impl<'f> Case<'f> {
         let mut accounts = BTreeMap::new();
         let builtins = environment.builtins.iter().map(|(key, _)| key);
         for key in builtins.chain(environment.precompiles.iter().map(|(key, _)| key)) {
-            accounts.insert(*key, runtime::builtin_account());
+            accounts.insert(*key, program_account(key));
         }
         for (key, account) in all {
             // Of several accounts with the same address the first counts, as in the harness.
@@ -228,7 +229,7 @@ impl<'f> Case<'f> {
         // A bank creates the accounts of sysvars itself.
         for (key, data) in environment.sysvars.iter() {
             if accounts.get(key).is_none_or(|account| account.lamports() == 0) {
-                accounts.insert(*key, runtime::sysvar_account(data));
+                accounts.insert(*key, sysvar_account(data.to_vec(), 1, 0));
             }
         }
         Self { given, ids, accounts, environment }

@@ -4,8 +4,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use selkie_bank::{Stakes, builtin_name, native_account, time::TIMESTAMP};
-use selkie_builtins::{builtins, precompiles};
+use selkie_bank::{Stakes, time::TIMESTAMP};
+use selkie_builtins::{builtins, precompiles, program_account};
 use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{
     BlockhashQueue, ComputeBudget, Environment, EpochStake, FeatureSet, Sysvars,
@@ -13,7 +13,7 @@ use selkie_svm::{
     sysvars::minimum_balance,
 };
 use sha2::{Digest, Sha256};
-use solana_account::{Account, AccountSharedData};
+use solana_account::AccountSharedData;
 use solana_clock::Clock;
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
@@ -77,10 +77,9 @@ fn make(features: FeatureSet) -> State {
 
 /// Returns the accounts of builtin programs and precompiles.
 pub(crate) fn native_accounts(environment: &Environment) -> Vec<(Pubkey, AccountSharedData)> {
-    let builtins = environment.builtins.iter();
-    let builtins = builtins.map(|(id, _)| (*id, native_account(builtin_name(id))));
-    let precompiles = environment.precompiles.iter().map(|(id, _)| (*id, native_account("")));
-    builtins.chain(precompiles).collect()
+    let builtins = environment.builtins.iter().map(|(id, _)| id);
+    let precompiles = environment.precompiles.iter().map(|(id, _)| id);
+    builtins.chain(precompiles).map(|id| (*id, program_account(id))).collect()
 }
 
 /// Returns a state with the builtin programs and precompiles, but no accounts and no sysvars.
@@ -134,8 +133,5 @@ fn sysvars() -> Sysvars {
 /// Creates the account of a sysvar.
 pub(crate) fn sysvar_account(data: &[u8], environment: &Environment) -> AccountSharedData {
     let lamports = minimum_balance(&environment.rent(), data.len()).max(1);
-    let owner = ids::sysvar::ID;
-    let account =
-        Account { lamports, data: data.to_vec(), owner, executable: false, rent_epoch: u64::MAX };
-    account.into()
+    selkie_builtins::sysvar_account(data.to_vec(), lamports, u64::MAX)
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use selkie_bank::{Stakes, builtin_name, native_account};
-use selkie_builtins::builtins;
+use selkie_bank::Stakes;
+use selkie_builtins::{builtins, native_account, program_account};
 use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{
     Builtin, ComputeBudget, Engine, EpochStake, Feature, FeatureSet, InstructionError,
@@ -226,7 +226,7 @@ impl Svm {
             self.journal.set_account(*id, None);
         }
         for (id, _) in new.iter().filter(|(id, _)| old.get(id).is_none()) {
-            let account = native_account(builtin_name(id));
+            let account = program_account(id);
             self.journal.set_account(*id, Some(account));
         }
     }

@@ -1,0 +1,33 @@
+//! The accounts of builtin programs, precompiles and sysvars.
+
+use selkie_svm::{Account, AccountSharedData, NATIVE_LOADER, Pubkey};
+use solana_sdk_ids::sysvar;
+
+use crate::table::PROGRAMS;
+
+/// Creates the account of the builtin program or precompile at this address, as mainnet has it. Its
+/// data are the program's name there, or empty.
+#[must_use]
+pub fn program_account(id: &Pubkey) -> AccountSharedData {
+    let row = PROGRAMS.iter().find(|row| row.address == *id);
+    native_account(row.map_or("", |row| row.account_data))
+}
+
+/// Creates the account of a builtin program with these data, which are usually a name.
+#[must_use]
+pub fn native_account(data: &str) -> AccountSharedData {
+    let account = Account {
+        lamports: 1,
+        data: data.as_bytes().to_vec(),
+        owner: NATIVE_LOADER,
+        executable: true,
+        rent_epoch: 0,
+    };
+    account.into()
+}
+
+/// Creates the account of a sysvar.
+#[must_use]
+pub fn sysvar_account(data: Vec<u8>, lamports: u64, rent_epoch: u64) -> AccountSharedData {
+    Account { lamports, data, owner: sysvar::ID, executable: false, rent_epoch }.into()
+}
