@@ -4,10 +4,7 @@ use core::{
     num::NonZeroUsize,
     sync::atomic::{AtomicUsize, Ordering},
 };
-use std::{
-    sync::{Mutex, PoisonError},
-    thread,
-};
+use std::{panic::resume_unwind, thread};
 
 use arrow_array::RecordBatch;
 use selkie_svm::Engine;
@@ -66,28 +63,29 @@ pub fn run(
 ) -> Result<RecordBatch, BatchError> {
     let rows = ItemRows::of(batch)?;
     let count = batch.num_rows();
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count)));
+    let next = AtomicUsize::new(0);
     let work = || {
-        let mut worker = Worker::default();
+        let (mut worker, mut done) = (Worker::default(), Vec::new());
         loop {
             let start = next.fetch_add(ROWS_AT_ONCE, Ordering::Relaxed);
             if start >= count {
-                return;
+                return done;
             }
             for row in start..count.min(start.saturating_add(ROWS_AT_ONCE)) {
                 let ended = timed(options, || worker.execute(&rows, row, base, options.engine));
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((row, ended));
+                done.push((row, ended));
             }
         }
     };
     let others = options.threads.get().saturating_sub(1).min(count / ROWS_AT_ONCE);
-    thread::scope(|scope| {
-        for _ in 0..others {
-            scope.spawn(work);
+    let mut done = thread::scope(|scope| {
+        let others: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
+        let mut done = work();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
-        work();
+        done
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(row, _)| *row);
     let mut results = Results::new(Kept { logs: options.keeps_logs, data: options.keeps_data });
     done.iter().for_each(|(_, (outcome, nanoseconds))| results.push(outcome, *nanoseconds));

@@ -55,7 +55,7 @@ pub(crate) fn run(ui: &mut Ui, args: &BatchRunArgs) -> Result<Status> {
             keeps_data: args.data,
             clock: Some(nanoseconds),
         },
-        bar: bar(ui.is_watched(), shards::rows(&shards)?),
+        bar: if ui.is_watched() { bar(shards::rows(&shards)?) } else { ProgressBar::hidden() },
     };
     let start = nanoseconds();
     let total = job.run_all(&shards, workers)?;
@@ -83,10 +83,7 @@ fn nanoseconds() -> u64 {
     u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn bar(is_watched: bool, rows: u64) -> ProgressBar {
-    if !is_watched {
-        return ProgressBar::hidden();
-    }
+fn bar(rows: u64) -> ProgressBar {
     let bar = ProgressBar::new(rows);
     let template =
         "{bar:30.cyan} {human_pos}/{human_len} items, {per_sec}, {msg} compute units, {eta} left";
