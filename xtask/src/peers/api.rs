@@ -33,6 +33,9 @@ const PACKAGES: &[(&str, &str, &str, &[&str])] = &[
     ),
     ("mollusk-svm-result", "0.16.4", "mollusk", &[]),
     ("mollusk-svm-bencher", "0.16.4", "mollusk-bencher", &[]),
+    ("mollusk-svm-programs-memo", "0.16.4", "mollusk-memo", &[]),
+    ("mollusk-svm-programs-token", "0.16.4", "mollusk-token", &[]),
+    ("mollusk-svm-programs-token-2022", "0.16.4", "mollusk-token-2022", &[]),
 ];
 
 const TABLE: &str = "xtask/peers/api.tsv";

@@ -9,7 +9,12 @@ use toml::{Table, Value};
 const FEATURES: &[(&str, &str)] = &[("solana-account", "bincode"), ("solana-nonce", "serde")];
 
 /// Other packages of the peers, with our folder in `compat`.
-const OURS: &[(&str, &str)] = &[("mollusk-svm", "mollusk")];
+const OURS: &[(&str, &str)] = &[
+    ("mollusk-svm", "mollusk"),
+    ("mollusk-svm-programs-memo", "mollusk-memo"),
+    ("mollusk-svm-programs-token", "mollusk-token"),
+    ("mollusk-svm-programs-token-2022", "mollusk-token-2022"),
+];
 
 /// Crates of agave, which have nothing without this feature.
 const AGAVE_FEATURE: &str = "agave-unstable-api";
