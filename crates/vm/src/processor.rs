@@ -7,24 +7,44 @@ use std::sync::OnceLock;
 #[must_use]
 pub fn processor() -> &'static str {
     #[cfg(target_arch = "x86_64")]
-    return match features() {
-        (false, _) => "x86-64",
-        (true, false) => "x86-64+bmi2",
-        (true, true) => "x86-64+bmi2+pext",
+    return match Features::of_host() {
+        Features { bmi2: false, .. } => "x86-64",
+        Features { pext: false, .. } => "x86-64+bmi2",
+        Features { .. } => "x86-64+bmi2+pext",
     };
     #[cfg(not(target_arch = "x86_64"))]
     "none"
 }
 
-/// Returns whether the processor has BMI2, and whether its `pext` is not microcoded.
+/// Features that not all processors have.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn features() -> (bool, bool) {
-    // `cpuid` is slow in virtual machines.
-    static FEATURES: OnceLock<(bool, bool)> = OnceLock::new();
-    *FEATURES.get_or_init(|| {
-        let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
-        (bmi2, bmi2 && !amd_before_zen3())
-    })
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Features {
+    /// Shifts by any register, without flags.
+    pub(crate) bmi2: bool,
+    /// A `pext` that is not microcoded.
+    pub(crate) pext: bool,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Features {
+    pub(crate) fn of_host() -> Self {
+        // `cpuid` is slow in virtual machines.
+        static FEATURES: OnceLock<Features> = OnceLock::new();
+        *FEATURES.get_or_init(|| {
+            let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
+            Self { bmi2, pext: bmi2 && !amd_before_zen3() }
+        })
+    }
+
+    /// Returns whether checks can remove gaps from addresses.
+    pub(crate) fn removes_gaps(self) -> bool {
+        self.pext
+    }
+
+    pub(crate) fn bits(self) -> [bool; 2] {
+        [self.bmi2, self.pext]
+    }
 }
 
 /// Returns whether this is an AMD processor before family 19h: those have `pext` in microcode.

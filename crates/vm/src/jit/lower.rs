@@ -41,8 +41,7 @@ pub(super) enum Value {
 pub(super) enum MemLocation {
     /// This far from the end of the current stack frame.
     Frame(i32),
-    /// This far from the pointer of the last check or reload, which points to the last byte of its
-    /// group.
+    /// This far from the pointer of the last check or reload: see [`Target::POINTS_TO_LAST`].
     Pointer(i32),
 }
 
@@ -57,6 +56,9 @@ pub(super) enum Next {
 
 /// The code generator of a processor. Registers are r0 to r9, and r10 if the program changes it.
 pub(super) trait Target {
+    /// Whether the pointers of checks point to the last byte of their groups, and not to the first.
+    const POINTS_TO_LAST: bool;
+
     /// Returns whether the block of a slot is written.
     fn is_written(&self, pc: usize) -> bool;
     /// Returns whether the unit has reached its maximum size. Code that is not written then is
@@ -76,7 +78,8 @@ pub(super) trait Target {
     /// `bits` is 16, 32 or 64.
     fn endian(&mut self, order: Endian, bits: u8, dst: Register);
     /// Emits a bounds check, and exits if it fails. The pointer register then holds the host
-    /// address of the last byte of the group, and is spilled under the given index, if any.
+    /// address of the first or last byte of the group, and is spilled under the given index, if
+    /// any.
     fn check(&mut self, check: Check, spilled: Option<u8>, exit: SideExit);
     /// Reloads a spilled pointer into the pointer register.
     fn reload(&mut self, spilled: u8);
@@ -439,7 +442,8 @@ impl<T: Target> Lowering<'_, T> {
             AccessPath::InRegister => {}
         }
         let group = groups.get(usize::from(step.group))?;
-        Some(MemLocation::Pointer(at - (group.end - 1)))
+        let pointer = if T::POINTS_TO_LAST { group.end - 1 } else { group.min };
+        Some(MemLocation::Pointer(at - pointer))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The JIT: compiles programs to machine code.
 //!
 //! ```text
-//! Program ── scope ──> slots of a unit ── plan ──> blocks, groups ── lower ──> operations ── x64 ──> Unit
+//! Program ── scope ──> slots of a unit ── plan ──> blocks, groups ── lower ──> operations ── back end ──> Unit
 //!              ╰──── where control arrives for the first time <──── entry: enter, leave, resume ────╯
 //!                                                                      │
 //!                                                    the interpreter, for all uncommon cases

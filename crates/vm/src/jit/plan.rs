@@ -46,7 +46,7 @@ pub(super) struct Group {
     /// The offset of the base register from that value at the first access.
     base_at: i32,
     /// The offset of the first byte from the base value.
-    min: i32,
+    pub(super) min: i32,
     /// The offset after the last byte.
     pub(super) end: i32,
     /// The offset of the first byte of the last access.

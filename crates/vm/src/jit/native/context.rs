@@ -7,11 +7,8 @@ use crate::{
     memory::{RegionBounds, WindowTable},
 };
 
-/// The shift from an address to the offset of its entry in a [`WindowTable`], whose entries have 16
-/// bytes.
-pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
-/// The mask of that offset.
-pub(super) const WINDOWS_MASK: i32 = 7 << 4;
+/// How many bits of an address, from the 32nd on, are the index of its entry in a [`WindowTable`].
+pub(super) const WINDOW_BITS: u32 = 3;
 
 /// The index of the stack's window.
 pub(super) const STACK_WINDOW: usize = 2;

@@ -181,10 +181,12 @@ impl MachineCode {
         (self.base + offset as usize) as u64
     }
 
-    /// Returns the host address of the stack, if it has the layout that the code was compiled for.
+    /// Returns the host address of the stack, if it has the layout that the code was compiled for:
+    /// less what the frame register is below the end of its frame, so that both agree.
     fn stack_in(&self, memory: &MemoryMap<'_>) -> Option<u64> {
         let gap = self.shape.gaps.then_some(self.config.stack_frame_bytes);
-        memory.stack_address(self.config.stack_bytes() as u64, gap)
+        let start = memory.stack_address(self.config.stack_bytes() as u64, gap)?;
+        Some(start.wrapping_sub(back_end::frame_bias(self.config.stack_frame_bytes)))
     }
 }
 
@@ -224,8 +226,7 @@ impl<H: Host> Exits for Context<Run<'_, '_, H>> {
         #[allow(clippy::cast_possible_truncation, reason = "syscall numbers fit")]
         let id = SyscallId(self.pc as u16);
         let run = &mut self.run;
-        let machine = &mut *run.machine;
-        let (memory, meter) = (&mut machine.memory, &mut self.meter);
+        let (memory, meter) = (&mut run.machine.memory, &mut self.meter);
         let result =
             catch_unwind(AssertUnwindSafe(|| run.host.syscall(id, arguments, memory, meter)));
         match result {
@@ -301,7 +302,7 @@ fn resolve_check<H: Host>(
     let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
     let memory = &mut run.machine.memory;
     let (last, region) = memory.translate_span(access, vaddr, span.into(), stride.into())?;
-    *pointer = last;
+    *pointer = back_end::group_pointer(last, span);
     if let Some(region) = region
         && !run.code.shape.aligned
     {
@@ -533,8 +534,7 @@ impl<H: Host> Run<'_, '_, H> {
     /// Copies the call frames from the host's stack to the machine. `stack` points to the return
     /// address of the site.
     fn take_frames(&mut self, stack: *const usize) {
-        let mut saved: [u64; 5] = [0; 5];
-        saved.copy_from_slice(&self.machine.registers[6..11]);
+        let mut saved: [u64; 5] = core::array::from_fn(|number| self.machine.registers[6 + number]);
         let mut frames = Vec::new();
         let mut word = stack.wrapping_add(1);
         loop {

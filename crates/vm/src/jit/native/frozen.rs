@@ -11,10 +11,11 @@ use core::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::{
-    back_end::{Routines, Shape},
     buffer::Executable,
     machine_code::{Compiler, MachineCode, SLOTS_MAX, zeroed_entries},
+    shape::Shape,
     units::{UNITS_MAX, Unit, Units},
+    writer::Routines,
 };
 use crate::{
     bytes::{Reader, put_bytes, put_u32, put_u64, put_words},
@@ -33,7 +34,7 @@ fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -
     let JitOptions { blind_constants, pad_start, key_addresses, noop_rate, .. } = *options;
     let bits =
         [stack_frame_gaps, aligned_memory, metered, blind_constants, pad_start, key_addresses];
-    let bits = bits.into_iter().chain(shape.features());
+    let bits = bits.into_iter().chain(shape.features.bits());
     let bits = bits.fold(0, |bits, bit| bits << 1 | u64::from(bit));
     let depth = config.call_depth_max as u64;
     let calls = options.memory_calls;

@@ -9,9 +9,11 @@ use std::{
 };
 
 use super::{
-    back_end::{Routines, Shape, Writer, Written},
+    back_end::Writer,
     buffer::Pages,
+    shape::Shape,
     units::{self, SHARED},
+    writer::{Routines, Written},
 };
 use crate::{
     config::Config,
@@ -296,5 +298,5 @@ pub(super) fn zeroed_entries(len: usize) -> Box<[AtomicU64]> {
     unsafe { Box::from_raw(zeros as *mut [AtomicU64]) }
 }
 
-/// The most slots: displacements of 32 bits reach all entries.
+/// The most slots: machine code of all processors reaches their entries.
 pub(super) const SLOTS_MAX: usize = 1 << 27;

@@ -5,16 +5,19 @@
 //! | module | what it owns |
 //! |---|---|
 //! | `buffer`, `single_buffer` | pages that are writable or executable, never both |
+//! | `code_buffer` | code while it is written |
 //! | `units` | the units that are compiled |
 //! | `exits` | what machine code calls |
 //! | `context` | what machine code and Rust share during a run |
+//! | `shape` | what is the same for all units of a program |
+//! | `writer` | the writer of a unit's code, as far as it is the same for all processors |
 //! | `back_end` | operations as instructions of the processor, and the shared routines |
 //! | `machine_code` | the machine code of a program, compiled unit by unit |
 //! | `entry` | entering machine code; exits to the interpreter and to syscalls |
 //! | `frozen` | machine code as bytes that can be stored |
 //!
-//! A back end is a folder of the name of its processor. Other modules use the five types and the
-//! three functions that this module imports from it, and do not know which it is.
+//! A back end is a folder of the name of its processor. Other modules use what its `mod.rs` exports,
+//! and do not know which it is.
 
 #[cfg(unix)]
 mod buffer;
@@ -23,9 +26,12 @@ mod single_buffer;
 #[cfg(not(unix))]
 use single_buffer as buffer;
 
+mod code_buffer;
 mod context;
 mod exits;
+mod shape;
 mod units;
+mod writer;
 
 #[cfg(target_arch = "x86_64")]
 mod x64;

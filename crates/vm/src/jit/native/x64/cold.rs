@@ -3,58 +3,25 @@
 use core::mem::offset_of;
 
 use super::{
-    encoder::{Arith, Bits, Flag, Mem, Patch},
+    encoder::{Arith, Bits, Flag, Mem},
     registers::{METER, POINTER, SCRATCH},
-    writer::{Cold, ColdKind, Writer},
+    writer::Writer,
 };
 use crate::{
     dirty_pages::PAGE_SHIFT,
     jit::{
         lower::SideExit,
-        native::context::{Context, RegionHint},
-        site::{Check, Site, SiteKind},
+        native::{
+            code_buffer::{Encode as _, Patch},
+            context::{Context, RegionHint},
+            writer::{Cold, ColdCode, ColdKind},
+        },
+        site::{Check, Site},
     },
 };
 
-impl Writer<'_> {
-    #[inline(always)]
-    pub(super) fn cold_give_up(&mut self, jump: Patch, exit: SideExit) {
-        self.exits.push((jump, exit));
-    }
-
-    /// Adds cold code that is reached by one jump.
-    #[inline(always)]
-    pub(super) fn cold_jump(&mut self, jump: Patch, exit: SideExit, kind: ColdKind, back: u32) {
-        let site = Site::new(exit.pc, exit.refund, SiteKind::GiveUp);
-        self.cold.push(Cold { jumps: [jump, Patch(0)], count: 1, kind, back, slot: 0, site });
-    }
-
-    /// Tries the region that accesses of a check went to before.
-    pub(super) fn try_hint(&mut self, check: Check, back: u32) -> [Patch; 2] {
-        let Check { base, store, span, disp, hint, .. } = check;
-        let entry = offset_of!(Context<()>, hints) + size_of::<RegionHint>() * usize::from(hint);
-        let last = i32::from(span) - 1;
-        self.address(SCRATCH, base, disp);
-        if self.shape.gaps {
-            self.code.lea(POINTER, Mem::at(SCRATCH, last));
-        }
-        let start = self.context(entry + offset_of!(RegionHint, start));
-        self.code.arith_mem(Bits::B64, Arith::Sub, SCRATCH, start);
-        // For addresses before the region, the sum is large, or small and then overflows.
-        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, last);
-        let below = self.code.jump_if(Flag::Below);
-        let lens = offset_of!(RegionHint, lens) + if store { 8 } else { 0 };
-        let len = self.context(entry + lens);
-        self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, len);
-        let above = self.code.jump_if(Flag::AboveOrEqual);
-        let base = self.context(entry + offset_of!(RegionHint, base));
-        self.code.arith_mem(Bits::B64, Arith::Add, POINTER, base);
-        self.code.jump_to(back);
-        [below, above]
-    }
-
-    /// Emits the cold code that was added so far.
-    pub(super) fn flush_cold(&mut self) {
+impl ColdCode for Writer<'_> {
+    fn write_cold(&mut self) {
         let exits = core::mem::take(&mut self.exits);
         for (jump, exit) in &exits {
             self.code.reserve();
@@ -99,6 +66,40 @@ impl Writer<'_> {
         }
         all.clear();
         self.cold = all;
+    }
+
+    fn write_elsewhere(&mut self, slot: u32) {
+        self.code.reserve();
+        self.record_span(slot, true);
+        self.labels[slot as usize] = self.code.here();
+        let entry = self.entry(slot);
+        self.code.jump_mem(entry);
+    }
+}
+
+impl Writer<'_> {
+    /// Tries the region that accesses of a check went to before.
+    pub(super) fn try_hint(&mut self, check: Check, back: u32) -> [Patch; 2] {
+        let Check { base, store, span, disp, hint, .. } = check;
+        let entry = offset_of!(Context<()>, hints) + size_of::<RegionHint>() * usize::from(hint);
+        let last = i32::from(span) - 1;
+        self.address(SCRATCH, base, disp);
+        if self.shape.gaps {
+            self.code.lea(POINTER, Mem::at(SCRATCH, last));
+        }
+        let start = self.context(entry + offset_of!(RegionHint, start));
+        self.code.arith_mem(Bits::B64, Arith::Sub, SCRATCH, start);
+        // For addresses before the region, the sum is large, or small and then overflows.
+        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, last);
+        let below = self.code.jump_if(Flag::Below);
+        let lens = offset_of!(RegionHint, lens) + if store { 8 } else { 0 };
+        let len = self.context(entry + lens);
+        self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, len);
+        let above = self.code.jump_if(Flag::AboveOrEqual);
+        let base = self.context(entry + offset_of!(RegionHint, base));
+        self.code.arith_mem(Bits::B64, Arith::Add, POINTER, base);
+        self.code.jump_to(back);
+        [below, above]
     }
 
     /// Emits the cold code of a check, which resumes at `back` once it has a pointer.

@@ -2,7 +2,7 @@
 //!
 //! Each is tested against a disassembler.
 
-use core::{cell::Cell, mem};
+use crate::jit::native::code_buffer::{CodeBuffer, Encode, Patch};
 
 /// A general-purpose register, with its number in instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,89 +88,64 @@ pub(crate) enum Flag {
     Greater = 15,
 }
 
-/// A jump or call whose displacement is not known yet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Patch(pub(crate) u32);
-
 /// The encoder, with the code written so far.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    /// A buffer, longer than the code.
-    code: Vec<u8>,
-    at: usize,
+    code: CodeBuffer,
+    /// The register whose value the flags reflect (64 bits), and the offset at which they do.
+    pub(super) flags: (Reg, u32),
 }
 
-thread_local! {
-    /// The buffer of this thread's last encoder, since fresh memory causes page faults.
-    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
+impl Encode for Encoder {
+    const NOP_BYTES: u64 = 1;
 
-/// The most bytes that a thread keeps.
-const SCRATCH_BYTES_MAX: usize = 4 << 20;
+    fn new(capacity: usize) -> Self {
+        Self { code: CodeBuffer::new(capacity), flags: (Reg::Rcx, 0) }
+    }
 
-impl Drop for Encoder {
-    fn drop(&mut self) {
-        if self.code.len() <= SCRATCH_BYTES_MAX {
-            SCRATCH.set(mem::take(&mut self.code));
-        }
+    #[inline(always)]
+    fn reserve(&mut self) {
+        self.code.reserve();
+    }
+
+    #[inline(always)]
+    fn here(&self) -> u32 {
+        self.code.here()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.code.bytes()
+    }
+
+    #[inline(always)]
+    fn nop(&mut self) {
+        self.put(0x90, 1);
+    }
+
+    #[inline(always)]
+    fn patch(&mut self, Patch(at): Patch, target: u32) {
+        let distance = target.wrapping_sub(at + 4);
+        *self.code.word(at) = distance.to_le_bytes();
     }
 }
-
-/// The most bytes that may be written between two calls of [`Encoder::reserve`]: a block.
-const RESERVE_BYTES: usize = 16 << 10;
 
 #[rustfmt::skip]
 impl Encoder {
-    pub(crate) fn new(capacity: usize) -> Self {
-        let len = capacity + RESERVE_BYTES;
-        let mut code = SCRATCH.take();
-        if code.len() < len {
-            code = vec![0; len];
-        }
-        Self { code, at: 0 }
-    }
-
-    /// Ensures that the buffer is long enough for the next instructions.
-    #[inline(always)]
-    pub(crate) fn reserve(&mut self) {
-        if self.at + RESERVE_BYTES > self.code.len() {
-            self.grow();
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let len = self.code.len() + self.code.len() / 2 + 2 * RESERVE_BYTES;
-        self.code.resize(len, 0);
-    }
-
-    /// Returns the offset of the next instruction.
-    #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "code of 4 GiB does not fit the host")]
-    pub(crate) fn here(&self) -> u32 {
-        self.at as u32
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.code[..self.at]
-    }
-
     /// Writes the low `len` of eight bytes.
     #[inline(always)]
     pub(crate) fn put(&mut self, bytes: u64, len: usize) {
-        self.code[self.at..][..8].copy_from_slice(&bytes.to_le_bytes());
-        self.at += len;
+        self.code.put(bytes, len);
     }
 
     /// Writes the low bytes of two numbers.
     #[inline(always)]
     fn put_both(&mut self, first: u64, first_len: usize, second: i32, second_len: usize) {
-        let bytes: &mut [u8; 16] = self.code[self.at..].first_chunk_mut().expect("reserved before");
+        let bytes = self.code.next();
         bytes[..8].copy_from_slice(&first.to_le_bytes());
         // At most 8; the mask lets the optimizer omit a bounds check.
         let at = first_len & 15;
         bytes[at.min(12)..][..4].copy_from_slice(&second.to_le_bytes());
-        self.at += first_len + second_len;
+        self.code.advance(first_len + second_len);
     }
 
     #[inline(always)]
@@ -467,11 +442,6 @@ impl Encoder {
         self.put(0xc3, 1);
     }
 
-    #[inline(always)]
-    pub(crate) fn nop(&mut self) {
-        self.put(0x90, 1);
-    }
-
     /// A trap of the processor, where control never arrives.
     pub(crate) fn ud2(&mut self) {
         self.put(0x0b0f, 2);
@@ -513,13 +483,6 @@ impl Encoder {
     pub(crate) fn jump_if(&mut self, flag: Flag) -> Patch {
         self.put(0x0f | (0x80 | flag as u64) << 8, 6);
         Patch(self.here() - 4)
-    }
-
-    /// Sets the target of a jump or call to an offset.
-    #[inline(always)]
-    pub(crate) fn patch(&mut self, Patch(at): Patch, target: u32) {
-        let distance = target.wrapping_sub(at + 4);
-        self.code[at as usize..][..4].copy_from_slice(&distance.to_le_bytes());
     }
 
     /// Jumps to code that is already written.

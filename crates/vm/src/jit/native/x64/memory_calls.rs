@@ -8,13 +8,16 @@ use core::mem::offset_of;
 use selkie_elf::SyscallId;
 
 use super::{
-    encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift, Unary},
-    registers::{METER, REGISTERS, SCRATCH},
+    encoder::{Arith, Bits, Flag, Mem, Reg, Shift, Unary},
+    registers::{METER, REGISTERS, SCRATCH, WINDOW_SHIFT, WINDOWS_MASK},
     writer::Writer,
 };
 use crate::{
     dirty_pages::PAGE_SHIFT,
-    jit::native::context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+    jit::native::{
+        code_buffer::{Encode as _, Patch},
+        context::Context,
+    },
 };
 
 const R0: Reg = REGISTERS[0];
@@ -231,7 +234,7 @@ impl Writer<'_> {
             self.code.test_mem(guest, self.window(bases + 8));
             slow.push(self.code.jump_if(Flag::NotEqual));
         }
-        if self.shape.gaps && self.shape.pext {
+        if self.shape.gaps && self.shape.features.pext {
             self.code.pext(dst, guest, self.window(masks));
         } else {
             self.code.mov(Bits::B64, dst, guest);

@@ -14,7 +14,6 @@
 mod calls;
 mod encoder;
 mod registers;
-mod shape;
 mod writer;
 
 mod cold;
@@ -27,7 +26,6 @@ mod tests;
 
 pub(super) use self::{
     calls::{Enter, leave_address, syscall_address},
-    registers::context_offset,
-    shape::Shape,
-    writer::{Routines, Writer, Written},
+    registers::{context_offset, frame_bias, group_pointer},
+    writer::Writer,
 };

@@ -3,14 +3,17 @@
 use core::mem::offset_of;
 
 use super::{
-    encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift},
+    encoder::{Arith, Bits, Flag, Mem, Reg, Shift},
     registers::{CONTEXT, CONTEXT_BIAS, METER, POINTER, REGISTERS, SCRATCH},
     writer::Writer,
 };
 use crate::{
     dirty_pages::PAGE_SHIFT,
     jit::{
-        native::context::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
+        native::{
+            code_buffer::{Encode as _, Patch},
+            context::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
+        },
         site::{Site, SiteKind},
     },
 };

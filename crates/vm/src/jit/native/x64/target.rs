@@ -5,15 +5,19 @@ use core::mem::offset_of;
 use selkie_isa::{Alu, Cond, Endian, Size, Width};
 
 use super::{
-    encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift, Unary},
-    registers::{METER, POINTER, REGISTERS, SCRATCH},
-    writer::{Cold, ColdKind, Writer},
+    encoder::{Arith, Bits, Flag, Mem, Reg, Shift, Unary},
+    registers::{METER, POINTER, REGISTERS, SCRATCH, WINDOW_SHIFT, WINDOWS_MASK},
+    writer::Writer,
 };
 use crate::{
     decoded::Register,
     jit::{
         lower::{MemLocation, Next, SideExit, Target, Value},
-        native::context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+        native::{
+            code_buffer::{Encode as _, Patch},
+            context::Context,
+            writer::{Cold, ColdCode as _, ColdKind},
+        },
         site::{Check, Site, SiteKind},
     },
 };
@@ -43,6 +47,8 @@ fn flag(cond: Cond) -> Flag {
 }
 
 impl Target for Writer<'_> {
+    const POINTS_TO_LAST: bool = true;
+
     #[inline(always)]
     fn is_written(&self, pc: usize) -> bool {
         self.labels[pc] != 0
@@ -50,11 +56,7 @@ impl Target for Writer<'_> {
 
     #[inline(always)]
     fn is_full(&self) -> bool {
-        // Cold code and jumps to other units are emitted later.
-        let cold = self.cold.len() + self.exits.len();
-        let later = cold * COLD_BYTES + self.fixups.len() * FAR_BYTES;
-        let tables = self.sites.memory_bytes() + size_of_val(&self.calls[..]);
-        self.code.here() as usize + tables + later >= self.bytes_max
+        self.has_reached_maximum(COLD_BYTES, FAR_BYTES)
     }
 
     #[inline(always)]
@@ -64,7 +66,7 @@ impl Target for Writer<'_> {
         self.labels[pc as usize] = self.code.here();
         self.blocks.push(pc);
         // Control may also come from elsewhere, with other flags.
-        self.flags = (SCRATCH, 0);
+        self.code.flags = (SCRATCH, 0);
         if self.shape.metered {
             self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
             let jump = self.code.jump_if(Flag::Below);
@@ -95,7 +97,7 @@ impl Target for Writer<'_> {
                 };
                 self.arith_value(bits, op, dst, value);
                 if bits == Bits::B64 {
-                    self.flags = (dst, self.code.here());
+                    self.code.flags = (dst, self.code.here());
                 }
             }
             Alu::Rsub => self.reverse_subtract(bits, dst, value),
@@ -370,11 +372,11 @@ impl Target for Writer<'_> {
     fn end_block(&mut self, open: bool) {
         let cold = self.cold.len() + self.exits.len();
         if !open && cold >= 16 {
-            self.flush_cold();
+            self.write_cold();
         } else if cold >= 1024 {
             self.code.reserve();
             let past = self.code.jump();
-            self.flush_cold();
+            self.write_cold();
             let here = self.code.here();
             self.code.patch(past, here);
         }
@@ -436,15 +438,6 @@ impl Writer<'_> {
         }
     }
 
-    #[inline(always)]
-    fn multiply_high(&mut self, op: Unary, dst: Reg, value: Value) {
-        let src = self.register(value);
-        if src != SCRATCH {
-            self.code.mov(Bits::B64, SCRATCH, src);
-        }
-        self.with_rdx(Bits::B64, dst, true, |code| code.unary(Bits::B64, op, SCRATCH));
-    }
-
     /// Emits the check that the accesses of a group start outside of gaps: returns the jump that is
     /// taken if one does not. The pointer register then holds the dense address of the first byte.
     fn check_gap(&mut self, check: Check) -> Patch {
@@ -458,7 +451,7 @@ impl Writer<'_> {
         if stride > 0 {
             self.address(POINTER, base, disp);
         }
-        if self.shape.pext {
+        if self.shape.features.pext {
             let mask = self.window(offset_of!(Context<()>, windows.masks));
             self.code.pext(POINTER, POINTER, mask);
         }
@@ -471,7 +464,7 @@ impl Writer<'_> {
     fn compare(&mut self, cond: Cond, bits: Bits, left: Reg, right: Value) {
         match (cond, right) {
             (Cond::Eq | Cond::Ne, Value::Constant(0)) => {
-                let known = bits == Bits::B64 && self.flags == (left, self.code.here());
+                let known = bits == Bits::B64 && self.code.flags == (left, self.code.here());
                 if !known {
                     self.code.test(bits, left, left);
                 }
@@ -508,7 +501,7 @@ impl Writer<'_> {
             return;
         }
         let src = self.register(value);
-        if self.shape.bmi2 {
+        if self.shape.features.bmi2 {
             self.code.shift_by(bits, op, dst, dst, src);
             return;
         }

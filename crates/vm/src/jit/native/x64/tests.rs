@@ -3,6 +3,7 @@
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 
 use super::encoder::{Arith, Bits, Encoder, Flag, Mem, Reg, Shift, Unary};
+use crate::jit::native::code_buffer::Encode as _;
 
 const REGS: [Reg; 16] = [
     Reg::Rax,

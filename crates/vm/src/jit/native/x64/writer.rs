@@ -1,239 +1,28 @@
-//! The writer of a unit's code, with what all operations have in common.
+//! What all operations have in common.
 
 use core::mem::offset_of;
-use std::io;
 
 use super::{
-    encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg},
+    encoder::{Arith, Bits, Encoder, Flag, Mem, Reg, Unary},
     registers::{CONTEXT, CONTEXT_BIAS, FRAME, POINTER, REGISTERS, SCRATCH},
-    shape::Shape,
 };
 use crate::{
     decoded::Register,
     jit::{
-        harden::HardeningRng,
         lower::{MemLocation, Next, SideExit, Value},
         native::{
-            buffer::{Executable, Pages},
-            context::{Context, REGION_HINTS},
-            units::{SHARED, Unit},
+            code_buffer::Encode as _,
+            context::Context,
+            writer::{self, ColdKind},
         },
-        options::JitOptions,
-        scope::Scope,
-        site::{Site, SiteKind, Sites},
+        site::{Site, SiteKind},
     },
 };
 
-/// Cold code: emitted after the block, and reached if one of two jumps is taken.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cold {
-    pub(super) jumps: [Patch; 2],
-    pub(super) count: u8,
-    pub(super) kind: ColdKind,
-    /// The offset at which the common path continues.
-    pub(super) back: u32,
-    /// The function that is called.
-    pub(super) slot: u32,
-    pub(super) site: Site,
-}
-
-/// The purpose of cold code.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ColdKind {
-    /// Refunds compute units on the way to a block.
-    Refund,
-    /// Asks for the pointer of a check that failed.
-    Check,
-    /// Asks for more stack for a call.
-    Call,
-    /// Calls the routine `missing` for a function that is not compiled.
-    Missing,
-    /// Calls a function that was inlined, because the budget does not suffice for all of it.
-    Inlined,
-}
-
-/// The offsets of the routines. Each unit has those that its code calls; in all units but the first
-/// they jump to those of the first.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::jit) struct Routines {
-    pub(in crate::jit) enter: u32,
-    pub(in crate::jit) leave: u32,
-    pub(super) stopped: u32,
-    /// Raises the limits of the stack.
-    pub(in crate::jit) more_stack: u32,
-    /// Finds the pointer of a store to a dirty page.
-    pub(in crate::jit) dirty_page_store: u32,
-    pub(in crate::jit) syscall: u32,
-    pub(in crate::jit) missing: u32,
-    /// A bare `ret`.
-    pub(in crate::jit) ret: u32,
-    /// The routines of [`MemoryCalls`](crate::MemoryCalls); 0 for those that are not used.
-    pub(in crate::jit) memory: [u32; 4],
-}
-
-impl Routines {
-    /// Returns the offsets as words, for freezing.
-    pub(in crate::jit) fn words(self) -> [u32; 12] {
-        let Self {
-            enter,
-            leave,
-            stopped,
-            more_stack,
-            dirty_page_store,
-            syscall,
-            missing,
-            ret,
-            memory,
-        } = self;
-        let [a, b, c, d] = memory;
-        [enter, leave, stopped, more_stack, dirty_page_store, syscall, missing, ret, a, b, c, d]
-    }
-
-    pub(in crate::jit) fn of_words(words: [u32; 12]) -> Self {
-        let [
-            enter,
-            leave,
-            stopped,
-            more_stack,
-            dirty_page_store,
-            syscall,
-            missing,
-            ret,
-            a,
-            b,
-            c,
-            d,
-        ] = words;
-        let memory = [a, b, c, d];
-        Self { enter, leave, stopped, more_stack, dirty_page_store, syscall, missing, ret, memory }
-    }
-}
-
 /// The writer of a unit's code.
-#[derive(Debug)]
-pub(in crate::jit) struct Writer<'o> {
-    pub(super) code: Encoder,
-    pub(super) rng: HardeningRng<'o>,
-    pub(super) scope: &'o Scope,
-    pub(super) shape: &'o Shape,
-    pub(super) routines: Routines,
-    pub(super) sites: Sites,
-    /// Slots and code offsets of calls.
-    pub(super) calls: Vec<[u32; 2]>,
-    /// By slot, the offset of the block of this unit that starts there, or 0.
-    pub(super) labels: &'o mut [u32],
-    /// The slots of all blocks.
-    pub(super) blocks: Vec<u32>,
-    /// Slots in other units that this unit refers to.
-    pub(super) far: Vec<u32>,
-    /// Jumps and calls of blocks that are not written yet.
-    pub(super) fixups: Vec<(Patch, u32)>,
-    pub(super) cold: Vec<Cold>,
-    /// Cold code that leaves to the interpreter: the jumps that lead there.
-    pub(super) exits: Vec<(Patch, SideExit)>,
-    /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
-    pub(super) spans: Option<Vec<(u32, u32, bool)>>,
-    /// The register whose value the flags reflect (64 bits), and the offset at which they do.
-    pub(super) flags: (Reg, u32),
-    pub(super) hint: u8,
-    /// The maximum size of the unit.
-    pub(super) bytes_max: usize,
-    /// The jump that skips an inlined function, the function, and the call.
-    pub(super) inlined: Option<(Patch, u32, SideExit)>,
-}
+pub(in crate::jit) type Writer<'o> = writer::Writer<'o, Encoder>;
 
-/// A finished unit.
-#[derive(Debug)]
-pub(in crate::jit) struct Written {
-    pub(in crate::jit) unit: Unit,
-    pub(in crate::jit) routines: Routines,
-    /// Slots and offsets of its blocks.
-    pub(in crate::jit) blocks: Vec<(u32, u32)>,
-    /// Slots in other units that it refers to.
-    pub(in crate::jit) far: Vec<u32>,
-}
-
-impl<'o> Writer<'o> {
-    /// Creates a writer for the unit of a number, which takes about `bytes_max` bytes at most. All
-    /// `labels` must be 0.
-    pub(in crate::jit) fn new(
-        unit: usize,
-        bytes_max: usize,
-        scope: &'o Scope,
-        shape: &'o Shape,
-        options: &'o JitOptions,
-        labels: &'o mut [u32],
-    ) -> Self {
-        let slots = scope.slots;
-        let mut writer = Self {
-            code: Encoder::new(slots * 20 + 2048),
-            rng: HardeningRng::new(options, unit),
-            scope,
-            shape,
-            routines: Routines::default(),
-            sites: Sites::with_capacity(slots / 2),
-            calls: Vec::with_capacity(slots / 16),
-            labels,
-            blocks: Vec::with_capacity(slots / 4),
-            far: Vec::new(),
-            fixups: Vec::with_capacity(slots / 4),
-            cold: Vec::with_capacity(64),
-            exits: Vec::with_capacity(64),
-            spans: options.spans.then(Vec::new),
-            flags: (SCRATCH, 0),
-            hint: 0,
-            bytes_max,
-            inlined: None,
-        };
-        writer.record_span(SHARED, false);
-        for _ in 0..writer.rng.padding() {
-            writer.code.reserve();
-            writer.code.nop();
-        }
-        writer
-    }
-
-    /// Returns the unit, in executable memory.
-    ///
-    /// # Errors
-    /// If the operating system provides no such memory.
-    pub(in crate::jit) fn finish(mut self, pages: &mut Pages) -> io::Result<Written> {
-        self.flush_cold();
-        let fixups = core::mem::take(&mut self.fixups);
-        for (patch, slot) in fixups {
-            if self.labels[slot as usize] == 0 {
-                self.block_elsewhere(slot);
-            }
-            self.code.patch(patch, self.labels[slot as usize]);
-        }
-        for slot in &self.far {
-            self.labels[*slot as usize] = 0;
-        }
-        let blocks = self.blocks.iter().map(|slot| (*slot, self.labels[*slot as usize])).collect();
-        for slot in &self.blocks {
-            self.labels[*slot as usize] = 0;
-        }
-        self.sites.index();
-        // Blocks are in order, except where one starts within an `lddw` of another.
-        self.calls.sort_unstable();
-        let unit = Unit {
-            memory: Executable::new(self.code.bytes(), pages)?,
-            sites: self.sites,
-            calls: self.calls,
-            spans: self.spans.unwrap_or_default(),
-        };
-        Ok(Written { unit, routines: self.routines, blocks, far: self.far })
-    }
-
-    /// Emits a jump to a block in another unit.
-    pub(super) fn block_elsewhere(&mut self, slot: u32) {
-        self.code.reserve();
-        self.record_span(slot, true);
-        self.labels[slot as usize] = self.code.here();
-        let entry = self.entry(slot);
-        self.code.jump_mem(entry);
-    }
-
+impl Writer<'_> {
     /// Returns the location of the address of a slot's code. The pointer register gets the slot,
     /// for the routine `missing`.
     pub(super) fn entry(&mut self, slot: u32) -> Mem {
@@ -259,19 +48,6 @@ impl<'o> Writer<'o> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "it is small")]
     pub(super) fn disp(&self, field: usize) -> i32 {
         (field as i32 - CONTEXT_BIAS).wrapping_add(self.shape.key)
-    }
-
-    #[inline(always)]
-    pub(super) fn record_span(&mut self, slot: u32, cold: bool) {
-        if self.spans.is_some() {
-            self.push_span(slot, cold);
-        }
-    }
-
-    #[cold]
-    pub(super) fn push_span(&mut self, slot: u32, cold: bool) {
-        let here = self.code.here();
-        self.spans.get_or_insert_default().push((here, slot, cold));
     }
 
     /// `dst = r10 + addend`, where r10 is not in a register.
@@ -368,24 +144,6 @@ impl<'o> Writer<'o> {
     pub(super) fn leave(&mut self, site: Site) {
         self.code.call_to(self.routines.leave);
         self.sites.push(self.code.here(), site);
-    }
-
-    /// Returns the index of the region hint for the next check.
-    #[inline(always)]
-    pub(super) fn next_hint(&mut self) -> u8 {
-        self.hint = (self.hint + 1) % REGION_HINTS;
-        self.hint
-    }
-
-    /// Sets the target of a jump or call to a block.
-    #[inline(always)]
-    pub(super) fn lead(&mut self, patch: Patch, slot: u32) {
-        let label = self.labels[slot as usize];
-        if label == 0 {
-            self.fixups.push((patch, slot));
-        } else {
-            self.code.patch(patch, label);
-        }
     }
 
     pub(super) fn jump_to_block(&mut self, slot: u32) {
@@ -512,5 +270,14 @@ impl<'o> Writer<'o> {
         if save {
             self.code.pop(Reg::Rdx);
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn multiply_high(&mut self, op: Unary, dst: Reg, value: Value) {
+        let src = self.register(value);
+        if src != SCRATCH {
+            self.code.mov(Bits::B64, SCRATCH, src);
+        }
+        self.with_rdx(Bits::B64, dst, true, |code| code.unary(Bits::B64, op, SCRATCH));
     }
 }

@@ -8,7 +8,7 @@ use crate::{
         plan::span_max,
     },
     machine::frame_step,
-    processor::features,
+    processor::Features,
     program::Program,
 };
 
@@ -18,32 +18,29 @@ pub(in crate::jit) struct Shape {
     pub(in crate::jit) metered: bool,
     pub(in crate::jit) gaps: bool,
     /// The shortest gaps that checks detect, wherever the accesses lie that they cover.
-    pub(super) gap_min: u64,
-    pub(super) pext: bool,
-    pub(super) bmi2: bool,
+    pub(in crate::jit) gap_min: u64,
+    pub(in crate::jit) features: Features,
     /// Whether each window has at most one region.
     pub(in crate::jit) aligned: bool,
     pub(in crate::jit) fixed_frames: bool,
-    pub(super) frame_bytes: i32,
+    pub(in crate::jit) frame_bytes: i32,
     pub(in crate::jit) frame_step: u64,
-    pub(super) call_depth_max: usize,
-    /// Added to displacements from the context register.
+    pub(in crate::jit) call_depth_max: usize,
+    /// What the context register is off by, from which the back end computes displacements.
     pub(in crate::jit) key: i32,
     pub(in crate::jit) blinding_key: u64,
-    pub(super) memory_calls: MemoryCalls,
+    pub(in crate::jit) memory_calls: MemoryCalls,
 }
 
 impl Shape {
     pub(in crate::jit) fn new(program: &Program, config: &Config, options: &JitOptions) -> Self {
         let version = program.executable().version();
-        let (bmi2, pext) = features();
         let mut rng = HardeningRng::new(options, usize::MAX);
         Self {
             metered: config.metered,
             gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
             gap_min: u64::from(span_max(config).unsigned_abs()),
-            pext,
-            bmi2,
+            features: Features::of_host(),
             aligned: config.aligned_memory || version.aligned_memory(),
             fixed_frames: !version.dynamic_frames(),
             frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
@@ -55,14 +52,9 @@ impl Shape {
         }
     }
 
-    /// Returns which features of the processor the code uses.
-    pub(in crate::jit) fn features(&self) -> [bool; 2] {
-        [self.bmi2, self.pext]
-    }
-
     /// Returns the shortest gaps of regions that the code can access; `None` if it can access none
     /// with gaps.
     pub(in crate::jit) fn window_gaps(&self) -> Option<u64> {
-        (self.gaps && self.pext).then_some(self.gap_min)
+        (self.gaps && self.features.removes_gaps()).then_some(self.gap_min)
     }
 }
