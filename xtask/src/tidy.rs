@@ -33,6 +33,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/vm/src/jit/native/context.rs",
     "crates/vm/src/jit/native/entry.rs",
     "crates/vm/src/jit/native/frozen.rs",
+    "crates/vm/src/jit/native/instruction_cache.rs",
     "crates/vm/src/jit/native/machine_code.rs",
     "crates/vm/src/jit/native/x64/calls.rs",
     "crates/vm/src/memory/map.rs",

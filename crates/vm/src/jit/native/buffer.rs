@@ -13,6 +13,8 @@ use std::{io, sync::Arc};
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::mm::{MprotectFlags, mprotect};
 
+use super::instruction_cache::publish;
+
 /// Pages for the units of a program.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
@@ -60,6 +62,11 @@ impl Executable {
     /// # Errors
     /// If the operating system provides no such pages.
     pub(super) fn new(code: &[u8], pages: &mut Pages) -> io::Result<Self> {
+        Self::published(code, pages, publish)
+    }
+
+    /// Copies code into pages of its own, and passes it to `publish` where it will be executed.
+    fn published(code: &[u8], pages: &mut Pages, publish: impl FnOnce(&[u8])) -> io::Result<Self> {
         let len = code.len().max(1);
         let (mapping, start) = pages.take(len)?;
         // SAFETY: `take` returns `len` bytes of the mapping that are writable, and returns none of
@@ -69,7 +76,9 @@ impl Executable {
             ptr::copy_nonoverlapping(code.as_ptr(), to, code.len());
             make_executable(to, len.next_multiple_of(page_bytes()))?;
         }
-        Ok(Self { mapping, start, len: code.len() })
+        let executable = Self { mapping, start, len: code.len() };
+        publish(executable.bytes());
+        Ok(executable)
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -105,14 +114,21 @@ mod tests {
     fn units_share_mappings_and_keep_their_code() {
         let mut pages = Pages::default();
         let lens = [1, 100, page_bytes(), page_bytes() + 1, 3 * page_bytes(), 0, 17];
+        let mut published = Vec::new();
+        let mut publish = |code: &[u8]| published.push(code.as_ptr_range());
         let units: Vec<Executable> = (1..)
             .zip(lens)
-            .map(|(byte, len)| Executable::new(&vec![byte; len], &mut pages).expect("memory"))
+            .map(|(byte, len)| {
+                let code = vec![byte; len];
+                Executable::published(&code, &mut pages, &mut publish).expect("memory")
+            })
             .collect();
         for ((byte, len), unit) in (1..).zip(lens).zip(&units) {
             assert_eq!(unit.bytes(), vec![byte; len]);
             assert!(unit.start.is_multiple_of(page_bytes()), "it has pages of its own");
         }
+        let spans: Vec<_> = units.iter().map(|it| it.bytes().as_ptr_range()).collect();
+        assert_eq!(published, spans, "all code is published where it is executed");
         let mut starts: Vec<usize> = units.iter().map(|it| it.bytes().as_ptr().addr()).collect();
         starts.sort_unstable();
         starts.dedup();

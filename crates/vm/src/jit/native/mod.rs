@@ -4,6 +4,7 @@
 //!
 //! | module | what it owns |
 //! |---|---|
+//! | `instruction_cache` | written code becomes visible to the processor |
 //! | `buffer`, `single_buffer` | pages that are writable or executable, never both |
 //! | `code_buffer` | code while it is written |
 //! | `units` | the units that are compiled |
@@ -29,6 +30,7 @@ use single_buffer as buffer;
 mod code_buffer;
 mod context;
 mod exits;
+mod instruction_cache;
 mod shape;
 mod units;
 mod writer;

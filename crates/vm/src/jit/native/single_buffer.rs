@@ -6,6 +6,8 @@ use std::io;
 
 use memmap2::{Mmap, MmapOptions};
 
+use super::instruction_cache::publish;
+
 /// Pages for the units of a program.
 #[derive(Debug, Default)]
 pub(super) struct Pages;
@@ -26,7 +28,9 @@ impl Executable {
         let mut memory = MmapOptions::new().len(code.len().max(1)).populate().map_anon()?;
         memory[..code.len()].copy_from_slice(code);
         // Also removes the right to write.
-        Ok(Self { memory: memory.make_exec()?, len: code.len() })
+        let executable = Self { memory: memory.make_exec()?, len: code.len() };
+        publish(executable.bytes());
+        Ok(executable)
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
