@@ -29,6 +29,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/vm/src/decoded.rs",
     "crates/vm/src/fast_path.rs",
     "crates/vm/src/jit/absent.rs",
+    "crates/vm/src/jit/native/arm64/calls.rs",
     "crates/vm/src/jit/native/buffer.rs",
     "crates/vm/src/jit/native/context.rs",
     "crates/vm/src/jit/native/entry.rs",

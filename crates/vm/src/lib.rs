@@ -34,7 +34,7 @@
 //! | [`jit`] | machine code that does the same, faster |
 
 #![cfg_attr(
-    not(target_arch = "x86_64"),
+    not(any(target_arch = "aarch64", target_arch = "x86_64")),
     allow(dead_code, unused_imports, reason = "some of it serves machine code alone")
 )]
 

@@ -12,7 +12,9 @@ pub fn processor() -> &'static str {
         Features { pext: false, .. } => "x86-64+bmi2",
         Features { .. } => "x86-64+bmi2+pext",
     };
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    return "arm64";
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
     "none"
 }
 
@@ -44,6 +46,29 @@ impl Features {
 
     pub(crate) fn bits(self) -> [bool; 2] {
         [self.bmi2, self.pext]
+    }
+}
+
+/// Features that not all processors have: the JIT uses none.
+#[cfg(target_arch = "aarch64")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Features;
+
+#[cfg(target_arch = "aarch64")]
+impl Features {
+    pub(crate) fn of_host() -> Self {
+        Self
+    }
+
+    /// Returns whether checks can remove gaps from addresses.
+    #[allow(clippy::unused_self, reason = "depends on it elsewhere")]
+    pub(crate) fn removes_gaps(self) -> bool {
+        true
+    }
+
+    #[allow(clippy::unused_self, reason = "depends on it elsewhere")]
+    pub(crate) fn bits(self) -> [bool; 2] {
+        [false; 2]
     }
 }
 

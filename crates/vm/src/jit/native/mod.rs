@@ -35,6 +35,10 @@ mod shape;
 mod units;
 mod writer;
 
+#[cfg(target_arch = "aarch64")]
+mod arm64;
+#[cfg(target_arch = "aarch64")]
+use arm64 as back_end;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 #[cfg(target_arch = "x86_64")]
