@@ -6,11 +6,14 @@ use std::{
 };
 
 use anyhow::Result;
-use iced_x86::{Decoder, DecoderOptions, Formatter as _, IntelFormatter, OpKind};
 use selkie_inspect::{Line, Listing, Program};
 use selkie_isa::layout::SLOT_BYTES;
 use selkie_vm::{Config, JitError, JitOptions, MachineCode, jit::Span};
 use serde_json::{Value, json};
+
+#[cfg_attr(target_arch = "aarch64", path = "native/arm64.rs")]
+#[cfg_attr(not(target_arch = "aarch64"), path = "native/x64.rs")]
+mod processor;
 
 use crate::{
     args::SwitchArg,
@@ -55,7 +58,16 @@ struct Code<'a> {
     shared: Vec<Span>,
 }
 
-/// A machine instruction.
+/// A machine instruction as a disassembler returns it, or data.
+struct Decoded {
+    len: usize,
+    mnemonic: String,
+    operands: String,
+    /// The offset to which it jumps, if that is a constant.
+    target: Option<u64>,
+}
+
+/// A machine instruction, and where it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Step<'a> {
     offset: usize,
@@ -109,7 +121,7 @@ impl<'a> Native<'a> {
     fn write(&self, out: &mut String) -> fmt::Result {
         let Self { listing, code, .. } = self;
         let (version, bytes) = (listing.version, code.bytes.len());
-        writeln!(out, "{DIM}; sBPF {version}; x86-64, {bytes} bytes in all{DIM:#}")?;
+        writeln!(out, "{DIM}; sBPF {version}; {}, {bytes} bytes in all{DIM:#}", processor::NAME)?;
         for line in &listing.lines {
             write_line(out, line)?;
             code.write(out, self.of(line))?;
@@ -142,7 +154,7 @@ impl<'a> Native<'a> {
         });
         json!({
             "version": listing.version.to_string(),
-            "architecture": "x86-64",
+            "architecture": processor::NAME,
             "native_bytes": code.bytes.len(),
             "instructions": lines.collect::<Vec<_>>(),
             "after_last": is_whole.then(|| code.as_json(self.after_last())),
@@ -169,41 +181,14 @@ fn write_line(out: &mut String, line: &Line) -> fmt::Result {
 impl<'a> Code<'a> {
     /// Decodes the machine instructions of a span. Undecodable bytes are listed as data.
     fn steps(&self, span: &Span) -> Vec<Step<'a>> {
-        let mut formatter = IntelFormatter::new();
-        let options = formatter.options_mut();
-        options.set_hex_prefix("0x");
-        options.set_hex_suffix("");
-        options.set_uppercase_hex(false);
-        options.set_space_after_operand_separator(true);
-        options.set_signed_immediate_operands(true);
-        options.set_small_hex_numbers_in_decimal(false);
-        options.set_branch_leading_zeros(false);
-        options.set_show_branch_size(false);
-        options.set_rip_relative_addresses(true);
         let bytes = self.bytes.get(span.start..span.end).unwrap_or_default();
-        let mut decoder = Decoder::with_ip(64, bytes, span.start as u64, DecoderOptions::NONE);
         let mut steps = vec![];
         let mut at = 0;
-        while let [first, ..] = bytes[at..] {
-            decoder.set_position(at).expect("the position is within the bytes");
-            decoder.set_ip((span.start + at) as u64);
-            let instruction = decoder.decode();
-            let (mut mnemonic, mut operands) = (String::new(), String::new());
-            let mut target = None;
-            if instruction.is_invalid() {
-                mnemonic.push_str("db");
-                operands = format!("{first:#04x}");
-            } else {
-                formatter.format_mnemonic(&instruction, &mut mnemonic);
-                formatter.format_all_operands(&instruction, &mut operands);
-            }
-            if instruction.op0_kind() == OpKind::NearBranch64 {
-                let reached = self.span_at(instruction.near_branch_target());
-                target = reached.filter(|reached| reached.start != span.start);
-            }
-            let len = if instruction.is_invalid() { 1 } else { instruction.len() };
+        for insn in processor::decode(bytes, span.start as u64) {
+            let reached = insn.target.and_then(|target| self.span_at(target));
+            let target = reached.filter(|reached| reached.start != span.start);
+            let Decoded { len, mnemonic, operands, .. } = insn;
             let bytes = &bytes[at..at + len];
-            let mnemonic = mnemonic.trim_end().to_owned();
             steps.push(Step { offset: span.start + at, bytes, mnemonic, operands, target });
             at += len;
         }
@@ -270,7 +255,7 @@ impl fmt::Display for Target {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(target_arch = "aarch64")))]
 mod tests {
     use std::sync::Arc;
 
