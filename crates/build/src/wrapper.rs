@@ -56,6 +56,7 @@ pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
     let Some(name) = program_crate(arguments) else {
         return Ok(exit_code(command.args(arguments).status()?));
     };
+    let left_out = left_out(arguments, name);
     let mut arguments = adjusted(arguments, name);
     if WITH_CODE_FOR_BPF.contains(&name) {
         take_copy(&mut arguments)?;
@@ -72,6 +73,9 @@ pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
     match crash(name, status, &plain) {
         Some(diagnostic) => forward(diagnostic.to_string().as_bytes())?,
         None => plain.iter().try_for_each(|line| forward(line))?,
+    }
+    if let Some(file) = left_out.filter(|_| status.success()) {
+        File::options().create(true).append(true).open(file)?;
     }
     Ok(exit_code(status))
 }
@@ -169,6 +173,16 @@ fn without_cdylib(arguments: &[OsString]) -> Vec<OsString> {
     kept
 }
 
+/// Returns the file that rustc would write for the crate type `cdylib` if it is left out. Cargo expects
+/// the file, and without an empty one it would compile the crate again in every build.
+fn left_out(arguments: &[OsString], name: &str) -> Option<PathBuf> {
+    let is_left_out = without_cdylib(arguments).len() < arguments.len();
+    let folder = value(arguments, "--out-dir").filter(|_| is_left_out)?;
+    let suffix = |it: &OsString| Some(it.to_str()?.strip_prefix("extra-filename=")?.to_owned());
+    let suffix = arguments.iter().find_map(suffix).unwrap_or_default();
+    Some(Path::new(folder).join(format!("lib{name}{suffix}.so")))
+}
+
 /// Returns the diagnostic about a crash, if rustc or LLVM crashed.
 fn crash(name: &str, status: ExitStatus, plain: &[Vec<u8>]) -> Option<Value> {
     let text: Vec<_> = plain.iter().map(|it| String::from_utf8_lossy(it)).collect();
@@ -245,6 +259,14 @@ mod tests {
             "--crate-name vault --crate-type cdylib -C lto=fat",
             "--crate-name vault --crate-type cdylib -C lto=fat @",
         );
+    }
+
+    #[test]
+    fn file_that_cargo_expects_is_known_where_a_cdylib_is_left_out() {
+        let library = "--crate-type lib -C extra-filename=-1a2b --out-dir /deps";
+        let both = words(&format!("--crate-type cdylib {library}"));
+        assert_eq!(left_out(&both, "spl_memo"), Some("/deps/libspl_memo-1a2b.so".into()));
+        assert_eq!(left_out(&words(library), "spl_memo"), None);
     }
 
     #[test]
