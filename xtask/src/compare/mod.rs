@@ -2,7 +2,11 @@
 //!
 //! Random instructions, valid and invalid, run on both with the same accounts. Results, error codes,
 //! accounts, return data and logs have to be equal, apart from figures of compute units.
+//!
+//! With the name of a file of inputs instead of the official binary, it writes the instructions there,
+//! for `selkie-bench-svm --programs`, which runs them on LiteSVM.
 
+mod inputs;
 mod keys;
 mod random;
 mod shapes;
@@ -10,8 +14,8 @@ mod world;
 
 use std::{collections::BTreeMap, fs};
 
-use anyhow::{Context, Result, bail};
-use selkie::{AccountSharedData, Pubkey, runtime::Processed};
+use anyhow::{Context, Result, bail, ensure};
+use selkie::{AccountSharedData, Engine, Instruction, Pubkey, Receipt, runtime::Processed};
 
 use self::{keys::Family, random::Random, world::World};
 use crate::{print, say};
@@ -19,24 +23,33 @@ use crate::{print, say};
 /// Instructions after which all accounts are as in the beginning again.
 const ROUND: u64 = 100;
 
-/// Differences that are shown.
-const SHOWN_MAX: usize = 5;
+/// Kinds of differences of which the first is shown.
+const SHOWN_MAX: usize = 20;
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let [family, ours, official, rest @ ..] = arguments else {
-        bail!("usage: cargo xtask compare token|ata|memo OURS.so OFFICIAL.so [INSTRUCTIONS]")
+        bail!(
+            "usage: cargo xtask compare token|token-2022|ata|memo OURS.so OFFICIAL.so [COUNT]\n       \
+             cargo xtask compare token|token-2022|ata|memo OURS.so INPUTS.json [COUNT]"
+        )
     };
     let family = Family::by_name(family).context("the family is token, token-2022, ata or memo")?;
     let count = rest.first().map_or(Ok(2000), |it| it.parse())?;
     let read = |path: &String| fs::read(path).with_context(|| format!("cannot read {path}"));
+    if official.ends_with(".json") {
+        let written = inputs::inputs(family, &read(ours)?, count)?;
+        return fs::write(official, written).with_context(|| format!("cannot write {official}"));
+    }
     let files = [read(ours)?, read(official)?];
     let compared = compare(family, &files, count)?;
-    compared.differences.iter().take(SHOWN_MAX).for_each(|it| say(it));
+    for (difference, count) in compared.differences.values().take(SHOWN_MAX) {
+        say(&format!("{count} times {difference}"));
+    }
     print(&compared.summary(&files));
-    match compared.differences.len() {
+    match compared.different() {
         0 => Ok(()),
-        many => bail!("{many} of {count} instructions differ"),
+        many => bail!("{many} of {} instructions differ", compared.instructions),
     }
 }
 
@@ -49,32 +62,30 @@ struct Compared {
     units: [u64; 2],
     /// The same by the instruction's number: how many, ours, the official binary's.
     by_number: BTreeMap<u8, [u64; 3]>,
-    differences: Vec<String>,
+    /// By results and logs: the first instruction with the difference, and how many have it.
+    differences: BTreeMap<String, (String, usize)>,
 }
 
-/// Runs random instructions on both files.
+/// Runs random instructions on both files, and on ours with both engines.
 fn compare(family: Family, files: &[Vec<u8>; 2], count: u64) -> Result<Compared> {
     let mut compared = Compared::default();
+    let compiled = Engine::Jit.resolve().unwrap_or(Engine::Interpreter);
     for round in 0..count.div_ceil(ROUND) {
         let mut random = Random::new(round);
-        let mut worlds = [World::new(family, &files[0])?, World::new(family, &files[1])?];
+        let mut worlds = [
+            World::new(family, &files[0], compiled)?,
+            World::new(family, &files[1], compiled)?,
+            World::new(family, &files[0], Engine::Interpreter)?,
+        ];
         for _ in 0..ROUND.min(count - round * ROUND) {
             let instruction = shapes::instruction(family, &worlds[0].keys, &mut random);
-            let [ours, official] =
+            let processed =
                 worlds.each_ref().map(|it| it.svm.process_instruction(&instruction, &[]));
-            compared.instructions += 1;
-            let seen = [&ours, &official].map(|it| Seen::of(it));
-            if seen[0] != seen[1] {
-                let [ours, official] = seen;
-                let text = format!("{instruction:?}\n  ours: {ours:?}\n  official: {official:?}");
-                compared.differences.push(text);
+            if compared.add(&instruction, &processed)? {
                 break;
             }
-            if ours.result.is_ok() {
-                let number = instruction.data.first().copied().unwrap_or_default();
-                compared.count(number, [ours.compute_units, official.compute_units]);
-                worlds[0].svm.commit(&ours);
-                worlds[1].svm.commit(&official);
+            if processed[0].result.is_ok() {
+                worlds.iter_mut().zip(&processed).for_each(|(world, it)| world.svm.commit(it));
             }
         }
     }
@@ -82,6 +93,31 @@ fn compare(family: Family, files: &[Vec<u8>; 2], count: u64) -> Result<Compared>
 }
 
 impl Compared {
+    /// Compares what an instruction did as our machine code, as the official binary's, and as our
+    /// program interpreted. Returns whether the binaries differ.
+    fn add(
+        &mut self,
+        instruction: &Instruction,
+        [ours, official, interpreted]: &[Receipt; 3],
+    ) -> Result<bool> {
+        self.instructions += 1;
+        let [seen, theirs, again] = [ours, official, interpreted].map(|it| Seen::of(it));
+        let figures = |it: &Receipt| (it.compute_units, it.logs.clone());
+        let is_same = seen == again && figures(ours) == figures(interpreted);
+        ensure!(is_same, "the engines disagree\n{instruction:?}\n{seen:?}\n{again:?}");
+        if seen != theirs {
+            let text = format!("{instruction:?}\n  ours: {seen:?}\n  official: {theirs:?}");
+            let kind = [seen, theirs].map(|it| format!("{} {:?}", it.result, it.logs));
+            self.differences.entry(kind.concat()).or_insert((text, 0)).1 += 1;
+            return Ok(true);
+        }
+        if ours.result.is_ok() {
+            let number = instruction.data.first().copied().unwrap_or_default();
+            self.count(number, [ours.compute_units, official.compute_units]);
+        }
+        Ok(false)
+    }
+
     fn count(&mut self, number: u8, units: [u64; 2]) {
         self.succeeded += 1;
         let sums = self.by_number.entry(number).or_default();
@@ -90,6 +126,10 @@ impl Compared {
             self.units[index] += units;
             sums[index + 1] += units;
         }
+    }
+
+    fn different(&self) -> usize {
+        self.differences.values().map(|(_, count)| count).sum()
     }
 
     fn summary(&self, files: &[Vec<u8>; 2]) -> String {
@@ -101,9 +141,10 @@ impl Compared {
             format!("\n  {number:>3}: {count:>5} times, {}", ratio([ours, official]))
         });
         format!(
-            "{} instructions, {} succeeded, {} differ\ncompute units {}\nbytes {}{}",
+            "{} instructions, {} succeeded, {} differ in {} ways\ncompute units {}\nbytes {}{}",
             self.instructions,
             self.succeeded,
+            self.different(),
             self.differences.len(),
             ratio(self.units),
             ratio(files.each_ref().map(|it| it.len() as u64)),

@@ -1,7 +1,7 @@
 //! The accounts that random instructions use.
 
 use anyhow::Result;
-use selkie::{Account, Pubkey, Svm, address, ids::sysvar, programs};
+use selkie::{Account, Engine, Pubkey, Svm, address, ids::sysvar, programs};
 
 use super::keys::{Family, Keys, Role};
 
@@ -14,8 +14,8 @@ pub(super) struct World {
 const LAMPORTS: u64 = 100_000_000;
 
 impl World {
-    pub(super) fn new(family: Family, file: &Vec<u8>) -> Result<Self> {
-        let mut svm = Svm::new();
+    pub(super) fn new(family: Family, file: &Vec<u8>, engine: Engine) -> Result<Self> {
+        let mut svm = Svm::new().with_engine(engine);
         svm.add_program(family.program(), file)?;
         let mut world = Self { svm, keys: Keys::default() };
         for role in [sysvar::rent::ID, selkie::ids::system_program::ID] {
