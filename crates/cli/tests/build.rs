@@ -5,6 +5,9 @@
 
 mod common;
 #[cfg(unix)]
+#[path = "build/manifests.rs"]
+mod manifests;
+#[cfg(unix)]
 #[path = "build/toolchains.rs"]
 mod toolchains;
 
@@ -55,6 +58,7 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     C c_compilers_give_no_warnings_and_floats_get_advice
     Nothing errors_say_how_to_fix_what_cannot_be_built
     C errors_of_compiler_and_linker_are_shown
+    Rust manifests::git_and_path_dependencies_profiles_features_and_lock_files_are_honoured
     Rust toolchains::crashes_of_rustc_are_tried_again_with_full_debug_information
     Nothing toolchains::official_tools_are_run_where_they_are_installed
 };
