@@ -87,12 +87,12 @@ const CHORES: &[Chore] = &[
     ("vscode", "             write the extension for Visual Studio Code", vscode::run),
     (
         "wild",
-        "[PACKAGE...]    build programs of other authors for docs/rust-programs.md",
+        "[--table | PACKAGE...]  build programs of other authors for docs/rust-programs.md",
         wild::run,
     ),
     (
         "compare",
-        "FAMILY OURS OFFICIAL [COUNT]  whether a program does the same as the official binary",
+        "FAMILY OURS OFFICIAL|INPUTS [COUNT]  whether a program does the same as the official binary",
         compare::run,
     ),
     (

@@ -4,7 +4,7 @@
 //! accounts, return data and logs have to be equal, apart from figures of compute units.
 //!
 //! With the name of a file of inputs instead of the official binary, it writes the instructions there,
-//! for `selkie-bench-svm --programs`, which runs them on LiteSVM.
+//! one on each line, as `selkie run --input` reads them.
 
 mod inputs;
 mod keys;
