@@ -79,6 +79,8 @@ pub struct Filters {
     pub error: bool,
     /// A program logs a line with this text in it.
     pub log: Option<String>,
+    /// An account changes whose address begins with this text.
+    pub account: Option<String>,
     /// Fewer compute units than these are left.
     pub units_below: Option<u64>,
 }

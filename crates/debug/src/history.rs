@@ -1,5 +1,6 @@
 //! The run that is debugged, as the debugger sees it: any of its moments, in any order.
 
+mod accounts;
 mod events;
 mod now;
 
@@ -98,7 +99,7 @@ pub struct Event {
     pub position: u64,
     /// What happened.
     pub kind: EventKind,
-    /// The log line, the trap, the error.
+    /// The log line, the trap, the error, the change.
     pub text: String,
 }
 
@@ -111,6 +112,8 @@ pub enum EventKind {
     Trap,
     /// A program returned an error.
     Error,
+    /// An account changed: when the program ended that had changed it, or invoked another one.
+    Account,
 }
 
 impl EventKind {
@@ -121,7 +124,14 @@ impl EventKind {
             Self::Log => "log",
             Self::Trap => "trap",
             Self::Error => "error",
+            Self::Account => "account",
         }
+    }
+
+    /// Returns whether a run fails by such events.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Trap | Self::Error)
     }
 }
 

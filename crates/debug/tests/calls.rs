@@ -1,7 +1,7 @@
 //! Frames and steps across invocations, in programs without debug information.
 
 use selkie::{Signer as _, Svm, address, fixture::Fixture, keypair, programs, token};
-use selkie_debug::{Direction, Granularity, History, Motion, PathMap, Session};
+use selkie_debug::{Direction, Filters, Granularity, History, Motion, PathMap, Session, Stop};
 use selkie_replay::{DebugFiles, ReplayFile};
 
 /// Creates an associated token account: the program invokes the token program.
@@ -59,4 +59,52 @@ fn steps_lead_out_of_an_invocation_both_ways() {
     session.go_to(start + 5);
     session.go(Motion::Out, Direction::Backward, Granularity::Line);
     assert_eq!(session.position(), start - 1);
+}
+
+#[test]
+fn changes_of_accounts_are_a_stop() {
+    let mut session = session();
+    session.set_filters(Filters { account: Some(String::new()), ..Filters::default() });
+    let mut changed = Vec::new();
+    while let Stop::Exception("account", text) =
+        session.go(Motion::Continue, Direction::Forward, Granularity::Line)
+    {
+        changed.push(text.clone());
+    }
+    let owner = programs::TOKEN.id.to_string();
+    assert!(changed.iter().any(|it| it.contains("lamports 0 → ")), "{changed:?}");
+    assert!(changed.iter().any(|it| it.contains(&format!("→ {owner}"))), "{changed:?}");
+    // The account is named by the beginning of its address.
+    let key = changed[0].split(':').next().unwrap().to_owned();
+    session.go_to(0);
+    session.set_filters(Filters { account: Some(key.clone()), ..Filters::default() });
+    let stop = session.go(Motion::Continue, Direction::Forward, Granularity::Line);
+    assert!(matches!(stop, Stop::Exception("account", text) if text.starts_with(&key)), "{stop:?}");
+}
+
+#[test]
+fn accounts_are_as_the_program_sees_them() {
+    let mut session = in_callee();
+    let owned = |session: &Session, program: &str| {
+        let accounts = session.accounts();
+        accounts.iter().filter(|it| it.text.ends_with(program)).count()
+    };
+    let token = programs::TOKEN.id.to_string();
+    let seen = session.accounts();
+    assert!(seen.iter().any(|it| it.value.address().is_some()), "{seen:?}");
+    let before = owned(&session, &token);
+    session.go_to(session.end());
+    assert!(owned(&session, &token) > before, "there is a token account more");
+}
+
+#[test]
+fn the_calls_of_a_line_are_known_before_they_are_made() {
+    let mut session = session();
+    // Without lines, a line is an instruction: one that calls has one call ahead.
+    while session.calls_ahead().is_empty() {
+        session.go(Motion::In, Direction::Forward, Granularity::Instruction);
+        assert!(!session.is_at_end(), "the program calls functions");
+    }
+    let [(position, _)] = session.calls_ahead()[..] else { panic!("one call") };
+    assert_eq!(position, session.position() + 1);
 }

@@ -129,12 +129,16 @@ impl Console {
                 let events = self.session.events().iter();
                 events.map(|it| format!("{:>8}  {}", it.position, it.text)).collect()
             }
+            "accounts" => {
+                let accounts = self.session.accounts();
+                accounts.iter().map(|it| format!("{}: {}", it.name, it.text)).collect()
+            }
             "run" => {
                 let facts = self.session.run_facts();
                 facts.iter().map(|it| format!("{}: {}", it.name, it.text)).collect()
             }
             _ => {
-                let known = "breakpoints, locals, registers, programs, events or run";
+                let known = "breakpoints, locals, registers, accounts, programs, events or run";
                 return Err(CommandError(format!("expected {known}")));
             }
         };

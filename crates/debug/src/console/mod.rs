@@ -106,7 +106,7 @@ const COMMANDS: &[Command] = commands! {
     ["break" "b"] "PLACE [if CONDITION]" "stop at FILE:LINE, LINE, FUNCTION or *SLOT" false Console::add_break;
     ["log"] "PLACE TEXT" "log a text at a place, with expressions in braces" false Console::add_log;
     ["watch" "w"] "EXPR" "stop when a value in memory changes" false Console::add_watch;
-    ["catch"] "trap|error|log [TEXT]|units N" "stop at what happens" false Console::catch;
+    ["catch"] "trap|error|log [TEXT]|account [ADDRESS]|units N" "stop at what happens" false Console::catch;
     ["delete" "d"] "[NUMBER]" "delete a breakpoint or watch, or all" false Console::delete;
     ["print" "p"] "EXPR[, x|d|t|o|c]" "print a value" false Console::print;
     ["x"] "[COUNT] ADDRESS" "print bytes of memory" false Console::memory;
@@ -117,7 +117,7 @@ const COMMANDS: &[Command] = commands! {
     ["down"] "" "choose the frame that was called" true Console::down;
     ["list" "l"] "[FILE:LINE]" "list source lines" true Console::list;
     ["disassemble" "disas"] "[COUNT]" "list instructions around the present one" false Console::disassemble;
-    ["info" "i"] "breakpoints|locals|registers|programs|events|run" "list things" false Console::info;
+    ["info" "i"] "breakpoints|locals|registers|accounts|programs|events|run" "list things" false Console::info;
     ["cu"] "" "print the compute units left, and the step" false Console::units;
     ["help" "h"] "[COMMAND]" "list the commands" false Console::help;
     ["quit" "q"] "" "end the session" false |_, _| Ok(Outcome::Quit);

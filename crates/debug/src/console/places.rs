@@ -84,12 +84,17 @@ impl Console {
             "trap" => filters.trap = true,
             "error" => filters.error = true,
             "log" => filters.log = Some(rest.trim().to_owned()),
+            "account" => filters.account = Some(rest.trim().to_owned()),
             "units" => {
                 let number = rest.trim().replace('_', "").parse();
                 filters.units_below = Some(number.map_err(|_| "expected a number of units")?);
             }
             "none" => filters = Filters::default(),
-            _ => return Err("expected trap, error, log TEXT, units N or none".into()),
+            _ => {
+                return Err(
+                    "expected trap, error, log TEXT, account ADDRESS, units N or none".into()
+                );
+            }
         }
         self.session.set_filters(filters);
         Ok(Outcome::Text(String::new()))

@@ -208,6 +208,8 @@ fn set_filter(set: &mut Filters, filter: &str, condition: Option<&str>) -> Resul
         "error" => set.error = true,
         // Without a condition any line matches.
         "log" => set.log = Some(condition.unwrap_or_default().to_owned()),
+        // Without a condition any account matches.
+        "account" => set.account = Some(condition.unwrap_or_default().to_owned()),
         "units" => {
             let number = condition.and_then(|it| it.replace('_', "").parse().ok());
             let message = "the condition is a number of compute units, as 1000";

@@ -27,7 +27,24 @@ impl Server {
     }
 
     pub(super) fn step_in(&mut self, arguments: &Value) -> Answer {
-        self.go(Motion::In, Direction::Forward, &read(arguments)?)
+        let step: Step = read(arguments)?;
+        let Some(target) = step.target_id else {
+            return self.go(Motion::In, Direction::Forward, &step);
+        };
+        let session = self.session()?;
+        if !session.calls_ahead().iter().any(|(position, _)| *position == target) {
+            return Err("the session has moved since the calls were listed".to_owned());
+        }
+        session.go_to(target);
+        self.stopped()?;
+        Ok(Value::Null)
+    }
+
+    /// Lists the calls that the rest of the line makes. The number of each is its position.
+    pub(super) fn step_in_targets(&mut self, _: &Value) -> Answer {
+        let calls = self.session()?.calls_ahead();
+        let target = |(position, name)| json!({ "id": position, "label": name });
+        Ok(json!({ "targets": calls.into_iter().map(target).collect::<Vec<Value>>() }))
     }
 
     pub(super) fn step_out(&mut self, arguments: &Value) -> Answer {

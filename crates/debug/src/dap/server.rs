@@ -79,6 +79,8 @@ pub(super) enum Handle {
     Registers(usize),
     /// The run: position, compute units, result.
     Run,
+    /// The accounts of the transaction.
+    Accounts,
     /// The parts of a value in a frame.
     Parts(usize, Box<Shown>),
 }
@@ -127,6 +129,7 @@ const REQUESTS: &[(&str, Handler)] = &[
     ("reverseContinue", Server::reverse_continue),
     ("next", Server::next),
     ("stepIn", Server::step_in),
+    ("stepInTargets", Server::step_in_targets),
     ("stepOut", Server::step_out),
     ("stepBack", Server::step_back),
     ("pause", Server::pause),
@@ -177,6 +180,7 @@ const CAPABILITIES: &[&str] = &[
     "supportsCancelRequest",
     "supportsBreakpointLocationsRequest",
     "supportsSteppingGranularity",
+    "supportsStepInTargetsRequest",
     "supportsInstructionBreakpoints",
 ];
 
@@ -233,6 +237,8 @@ impl Server {
               "description": "A program returns an error" },
             { "filter": "log", "label": "Logs that contain …", "supportsCondition": true,
               "conditionDescription": "a part of the log line" },
+            { "filter": "account", "label": "Changes of the account …", "supportsCondition": true,
+              "conditionDescription": "an address, or its beginning" },
             { "filter": "units", "label": "Fewer compute units than …", "supportsCondition": true,
               "conditionDescription": "a number of compute units" },
         ]);

@@ -90,12 +90,14 @@ impl Server {
         let locals = self.handle(Handle::Locals(frame));
         let registers = self.handle(Handle::Registers(frame));
         let run = self.handle(Handle::Run);
+        let accounts = self.handle(Handle::Accounts);
         Ok(json!({ "scopes": [
             { "name": "Variables", "presentationHint": "locals",
               "variablesReference": locals, "expensive": false },
             { "name": "Registers", "presentationHint": "registers",
               "variablesReference": registers, "expensive": false },
             { "name": "Run", "variablesReference": run, "expensive": false },
+            { "name": "Accounts", "variablesReference": accounts, "expensive": false },
         ] }))
     }
 
@@ -126,6 +128,7 @@ impl Server {
                 (frame, registers.into_iter().map(register).collect())
             }
             Handle::Run => (0, session.run_facts()),
+            Handle::Accounts => (0, session.accounts()),
             Handle::Parts(frame, shown) => {
                 let parts = session.children(frame, &shown.value, start, count);
                 (frame, parts)

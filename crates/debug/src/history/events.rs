@@ -1,11 +1,11 @@
-//! What happens in a run: log lines, traps, errors.
+//! What happens in a run: log lines, traps, errors, changes of accounts.
 
 use core::ops::ControlFlow;
 
-use selkie::{InstructionError, InvokeContext};
+use selkie::{AccountSharedData, InstructionError, InvokeContext};
 use selkie_replay::{Moment, Timeline, Visitor};
 
-use super::{Event, EventKind};
+use super::{Event, EventKind, accounts::change};
 
 /// Reads the events of a timeline.
 pub(super) fn read(timeline: &Timeline) -> Vec<Event> {
@@ -22,6 +22,8 @@ struct Reader {
     lines: usize,
     /// The number of instructions so far.
     steps: u64,
+    /// The accounts when last seen.
+    accounts: Vec<AccountSharedData>,
 }
 
 impl Reader {
@@ -31,9 +33,28 @@ impl Reader {
         self.events.extend(new.map(event));
         self.lines = lines.len();
     }
+
+    fn add_changes(&mut self, context: &InvokeContext<'_>) {
+        let position = self.steps.saturating_sub(1);
+        let accounts = context.accounts().iter();
+        for (index, now) in accounts.enumerate() {
+            match self.accounts.get_mut(index) {
+                None => self.accounts.push(now.account.clone()),
+                Some(before) => {
+                    let Some(text) = change(&now.key, before, &now.account) else { continue };
+                    *before = now.account.clone();
+                    self.events.push(Event { position, kind: EventKind::Account, text });
+                }
+            }
+        }
+    }
 }
 
 impl Visitor for Reader {
+    fn enter(&mut self, _: usize, context: &InvokeContext<'_>) {
+        self.add_changes(context);
+    }
+
     fn leave(
         &mut self,
         _: usize,
@@ -42,9 +63,10 @@ impl Visitor for Reader {
     ) {
         let position = self.steps.saturating_sub(1);
         self.add_logs(context.log_lines(), position);
+        self.add_changes(context);
         let Err(error) = result else { return };
         // Callers fail with their callee, at the same instruction.
-        let is_failure = |it: &Event| it.kind != EventKind::Log && it.position == position;
+        let is_failure = |it: &Event| it.kind.is_failure() && it.position == position;
         if !self.events.iter().rev().take_while(|it| it.position == position).any(is_failure) {
             self.events.push(Event { position, kind: kind(error), text: error.to_string() });
         }

@@ -43,7 +43,7 @@ impl Session {
         if self.is_at_end() {
             return;
         }
-        let failed = |it: &&Event| it.kind != EventKind::Log && it.position == position;
+        let failed = |it: &&Event| it.kind.is_failure() && it.position == position;
         let failure = self.history.events().iter().find(failed).filter(|_| position > 0).cloned();
         self.stop = match failure {
             Some(event) => {
@@ -73,8 +73,7 @@ impl Session {
     /// Returns the position of the first trap or error: where the run failed.
     #[must_use]
     pub fn failure(&self) -> Option<u64> {
-        let failed = |kind| matches!(kind, EventKind::Trap | EventKind::Error);
-        let failures = self.history.events().iter().filter(|it| failed(it.kind));
+        let failures = self.history.events().iter().filter(|it| it.kind.is_failure());
         // A caller fails after its callee.
         failures.map(|it| it.position).min()
     }

@@ -46,6 +46,14 @@ impl Session {
         self.edit(Edit::Memory(address, bytes.to_vec()))
     }
 
+    /// Sets a register of the program that runs, r0 to r9.
+    ///
+    /// # Errors
+    /// If there is no such register, or no program runs.
+    pub fn set_register(&mut self, register: usize, value: u64) -> Result<(), String> {
+        self.edit(Edit::Register(register, value))
+    }
+
     fn edit(&mut self, edit: Edit) -> Result<(), String> {
         self.history.edit(self.position, edit).map_err(|error| error.to_string())
     }

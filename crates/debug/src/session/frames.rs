@@ -74,6 +74,13 @@ impl Model {
         frames.flat_map(|(index, it)| self.frames_of(index, it)).take(FRAMES_MAX).collect()
     }
 
+    /// Returns the name of the function that a moment is in, inlined calls apart.
+    pub(crate) fn called(&self, moment: &dyn Moment) -> String {
+        let program = self.programs.get(moment.program());
+        let symbol = program.and_then(|it| it.info.symbol_at(moment.pc()));
+        symbol.map_or_else(|| format!("slot {}", moment.pc()), |(_, name)| name)
+    }
+
     /// Returns the frames of an activation: its inlined calls, and its function.
     fn frames_of(&self, index: usize, activation: &Activation) -> Vec<Frame> {
         let Activation { frame, program, pc, .. } = *activation;

@@ -3,6 +3,7 @@
 //! The session never holds a machine. It asks the [`History`] for moments, in both directions alike: a
 //! motion backwards visits the moments before the position and takes the last one that is a stop.
 
+mod accounts;
 mod code;
 mod edit;
 mod frames;

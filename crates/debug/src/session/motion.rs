@@ -1,16 +1,21 @@
 //! Steps, forward and backward, by line or by instruction.
 
-use core::ops::ControlFlow;
+use core::{cmp::Ordering, ops::ControlFlow};
 use std::sync::Arc;
 
 use super::{Model, Session, Stop, spots::Spot, stops::WINDOW};
 use crate::history::{FrameId, Moment};
+
+/// The calls of a line that are listed.
+const CALLS_MAX: usize = 100;
 
 /// Where a step leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Motion {
     /// To the next line or instruction, also of a called function.
     In,
+    /// To the next line or instruction, also of a called function, but of no invoked program.
+    InProgram,
     /// To the next line or instruction of the same function, or of its caller.
     Over,
     /// To the caller.
@@ -47,13 +52,13 @@ struct Origin {
 }
 
 impl Origin {
-    fn nesting(&self, moment: &dyn Moment) -> core::cmp::Ordering {
+    fn nesting(&self, moment: &dyn Moment) -> Ordering {
         let frame = moment.frame();
         let nesting = frame.nesting().cmp(&self.frame.nesting());
         // Another instruction at the same height is not below this one.
         let is_other = frame.instruction != self.frame.instruction;
         match is_other && frame.height <= self.frame.height {
-            true => core::cmp::Ordering::Less,
+            true => Ordering::Less,
             false => nesting,
         }
     }
@@ -67,6 +72,7 @@ impl Origin {
         let nesting = self.nesting(moment);
         match self.motion {
             Motion::In | Motion::Continue => true,
+            Motion::InProgram => nesting.is_lt() || moment.frame().height <= self.frame.height,
             Motion::Over => {
                 nesting.is_lt()
                     || (nesting.is_eq() && (by_instruction || !spot.is_within(&self.spot)))
@@ -75,6 +81,18 @@ impl Origin {
                 let is_in_scope = by_instruction || spot.is_in_scope_of(&self.spot);
                 nesting.is_lt() || (nesting.is_eq() && !is_in_scope)
             }
+        }
+    }
+
+    /// Returns whether the line is over at a moment.
+    fn is_left_at(&self, model: &Model, moment: &dyn Moment) -> bool {
+        let spot = model.spot(moment);
+        let is_on_line = spot.is_same_line(&self.spot) || spot.is_within(&self.spot);
+        let by_instruction = self.granularity == Granularity::Instruction;
+        match self.nesting(moment) {
+            Ordering::Less => true,
+            Ordering::Equal => by_instruction || (spot.location.is_some() && !is_on_line),
+            Ordering::Greater => false,
         }
     }
 
@@ -115,6 +133,26 @@ impl Session {
         let (frame, spot, has_lines) = here.unwrap_or((end, Arc::default(), true));
         let granularity = if has_lines { granularity } else { Granularity::Instruction };
         Origin { frame, spot, motion, granularity }
+    }
+
+    /// Returns the calls that the rest of the line makes, in order: where each begins, and the name of
+    /// what is called.
+    pub fn calls_ahead(&self) -> Vec<(u64, String)> {
+        let origin = self.origin(Motion::Over, Granularity::Line);
+        let next = self.position.saturating_add(1);
+        let (mut calls, mut was_inside) = (Vec::new(), false);
+        self.history.visit(next..self.history.end(), &mut |moment| {
+            let is_inside = origin.nesting(moment).is_gt();
+            if is_inside && !was_inside {
+                calls.push((moment.position(), self.model.called(moment)));
+            }
+            was_inside = is_inside;
+            match calls.len() < CALLS_MAX && !origin.is_left_at(&self.model, moment) {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        });
+        calls
     }
 
     /// Goes back to the start of the line before, or of this one if the position is within it.

@@ -158,6 +158,9 @@ impl Model {
             EventKind::Trap => filters.trap,
             EventKind::Error => filters.error,
             EventKind::Log => filters.log.as_ref().is_some_and(|text| event.text.contains(text)),
+            EventKind::Account => {
+                filters.account.as_ref().is_some_and(|key| event.text.starts_with(key))
+            }
         };
         is_asked.then(|| Stop::Exception(event.kind.name(), event.text.clone()))
     }
