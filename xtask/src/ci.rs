@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    clients, codegen, fixtures, peers, ports, repository, say,
+    clients, codegen, fixtures, gdb, peers, ports, repository, say,
     steps::{cargo, cargo_command, step, succeed},
     tidy, toolchains, walkthroughs,
 };
@@ -90,6 +90,13 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     step("tests of example projects", || match with_compilers {
         true => PROJECTS.iter().try_for_each(test_project),
         false => skip_without_compilers(),
+    })?;
+    step("gdb", || match with_compilers && gdb::is_installed() {
+        true => gdb::run(&[]),
+        false => {
+            say("skipped: gdb-multiarch or the compilers are not installed");
+            Ok(())
+        }
     })?;
     step("LiteSVM's and Mollusk's interfaces", compat)?;
     step("Solana's clients", || match clients::are_installable() {

@@ -10,6 +10,7 @@ mod figures;
 mod files;
 mod fixtures;
 mod fuzz;
+mod gdb;
 mod instructions;
 mod modules;
 mod node_torture;
@@ -84,6 +85,7 @@ const CHORES: &[Chore] = &[
         "[--cli]      Solana's clients in JavaScript and Python against the node; also the Solana CLI",
         clients::run,
     ),
+    ("gdb", "                gdb against its server, backward in time", gdb::run),
     ("vscode", "             write the extension for Visual Studio Code", vscode::run),
     (
         "wild",

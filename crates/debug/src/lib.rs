@@ -15,6 +15,7 @@
 //! | [`session`] | a position in a run, and the ways to another one |
 //! | [`console`] | commands in the manner of gdb's |
 //! | [`dap`] | the Debug Adapter Protocol over a session |
+//! | [`gdb`] | the remote protocol of gdb over a session |
 //! | `contents` | where the bytes of a value are: in memory, in registers, nowhere |
 //! | [`guest`] | the trait through which values are read |
 
@@ -25,6 +26,7 @@ pub mod console;
 mod contents;
 pub mod dap;
 pub mod expr;
+pub mod gdb;
 pub mod guest;
 pub mod history;
 pub mod info;

@@ -93,6 +93,44 @@ pub(crate) struct DapArgs {
     stdio: bool,
 }
 
+/// Debug a transaction with gdb, backward in time as well
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Any gdb with support for RISC-V will do, as Debian's gdb-multiarch. It starts the server itself:
+  gdb-multiarch -ex 'target remote | selkie gdb-server call.replay --stdio'
+or connects to one that listens:
+  selkie gdb-server recordings/ --transaction 7
+  gdb-multiarch -ex 'target remote :9001'
+
+gdb's own commands work: break, watch, backtrace, info locals, reverse-step, reverse-continue.
+`monitor COMMAND` does a command of `selkie debug`: `monitor who *total`, `monitor print vault`.")]
+pub(crate) struct GdbServerArgs {
+    /// A replay file, or a folder of recordings
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: PathBuf,
+
+    /// The transaction with this number, from 0; the first one that failed if it is missing
+    #[arg(short, long, value_name = "N")]
+    pub(crate) transaction: Option<usize>,
+
+    /// Where to begin: at the failure of a transaction that failed, unless it says otherwise
+    #[arg(long, value_name = "PLACE", value_enum)]
+    pub(crate) at: Option<PlaceArg>,
+
+    /// Listen on this port of this machine; 0 takes a free one, which is printed
+    #[arg(long, value_name = "PORT", default_value_t = 9001)]
+    pub(crate) port: u16,
+
+    /// Speak over standard input and output, with the gdb that started it
+    #[arg(long, conflicts_with = "port")]
+    pub(crate) stdio: bool,
+
+    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
+    /// target/deploy are found anyway
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) symbols: Vec<PathBuf>,
+}
+
 fn parse_rule(text: &str) -> Result<(String, String), String> {
     let (from, to) = text.split_once('=').ok_or("expected FROM=TO")?;
     Ok((from.to_owned(), to.to_owned()))

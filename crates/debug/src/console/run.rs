@@ -16,10 +16,15 @@ impl Console {
         self.moved(&text)
     }
 
-    /// Tells where the session is, with the line of the source, and what log points have written.
-    pub(super) fn moved(&mut self, text: &str) -> Outcome {
+    /// Goes to the innermost frame, since the session has moved.
+    pub(crate) fn forget_place(&mut self) {
         self.frame = 0;
         self.listed = None;
+    }
+
+    /// Tells where the session is, with the line of the source, and what log points have written.
+    pub(super) fn moved(&mut self, text: &str) -> Outcome {
+        self.forget_place();
         let mut lines = self.session.take_output();
         lines.push(text.to_owned());
         lines.extend(self.present_line());

@@ -1,0 +1,70 @@
+//! `cargo xtask gdb`: a stock gdb goes back in the failed transaction of `examples/rust/payout`.
+
+use std::{env, fs, process::Command};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{output, repository, say};
+
+/// The gdb, which has to know RISC-V.
+const GDB: &str = "gdb-multiarch";
+/// What it is told.
+const SCRIPT: &str = "tests/gdb/payout.gdb";
+/// What it has to print, in this order.
+const EXPECTED: &str = "tests/gdb/payout.txt";
+
+/// Runs the chore.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "usage: cargo xtask gdb");
+    if !is_installed() {
+        bail!("{GDB} is not installed: Debian and Ubuntu have a package of that name");
+    }
+    output(Command::new("cargo").args(["build", "--quiet", "--locked"]).current_dir(repository()))?;
+    let selkie = env::current_exe()?.with_file_name(format!("selkie{}", env::consts::EXE_SUFFIX));
+    let folder = repository().join("target/gdb");
+    fs::create_dir_all(&folder)?;
+    let program = folder.join("payout.so");
+    let example = repository().join("examples/rust/payout");
+    let mut build = Command::new(&selkie);
+    build.args(["build", "--output"]).arg(&program).current_dir(&example);
+    output(build.env("CARGO_TARGET_DIR", repository().join("target/projects")))?;
+    let mut run = Command::new(&selkie);
+    run.arg("run").arg(&program).args(["--input", "input.json", "--save-replay"]);
+    // It fails: that is what there is to look into.
+    run.arg(folder.join("call.replay")).current_dir(&example).output()?;
+    let mut gdb = Command::new(GDB);
+    let server = format!("\"{}\" gdb-server call.replay --stdio --symbols .", selkie.display());
+    gdb.args(["-nx", "-batch", "-ex"]).arg(format!("target remote | {server}"));
+    gdb.arg("-x").arg(repository().join(SCRIPT)).current_dir(&folder);
+    let found = output(&mut gdb)?;
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    let expected = fs::read_to_string(repository().join(EXPECTED)).context(EXPECTED)?;
+    let missing = missing(&found, &expected);
+    if let Some(line) = missing {
+        say(&found);
+        bail!("gdb has not printed `{line}`, after the lines before it in {EXPECTED}");
+    }
+    Ok(())
+}
+
+/// Returns whether the machine has the gdb.
+pub(crate) fn is_installed() -> bool {
+    selkie_build::in_path(GDB).is_some()
+}
+
+/// Returns the first expected line that no line of the output contains behind those before it.
+fn missing<'a>(found: &str, expected: &'a str) -> Option<&'a str> {
+    let mut found = found.lines();
+    expected.lines().find(|line| !found.by_ref().any(|it| it.contains(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expected_lines_are_found_in_order() {
+        assert_eq!(missing("a 1\nb 2\nc 3", "a\nc"), None);
+        assert_eq!(missing("a 1\nb 2\nc 3", "b\na"), Some("a"));
+    }
+}
