@@ -108,3 +108,16 @@ fn the_calls_of_a_line_are_known_before_they_are_made() {
     let [(position, _)] = session.calls_ahead()[..] else { panic!("one call") };
     assert_eq!(position, session.position() + 1);
 }
+
+#[test]
+fn steps_may_stay_out_of_invoked_programs() {
+    let mut session = in_callee();
+    let call = session.position() - 1;
+    session.go_to(call);
+    session.go(Motion::InProgram, Direction::Forward, Granularity::Instruction);
+    let after = session.position();
+    assert!(after > call + 1, "the callee has instructions");
+    assert_eq!(session.frames()[0].frame.height, 1);
+    session.go(Motion::InProgram, Direction::Backward, Granularity::Instruction);
+    assert_eq!(session.position(), call);
+}

@@ -19,6 +19,11 @@ use crate::{
     session::{Direction, Granularity, Motion, Session, Stop},
 };
 
+/// The words at the start of a record that fill it up.
+const UNUSED_WORDS: usize = 2;
+
+const _: () = assert!(RECORD_BYTES == (UNUSED_WORDS as u64 + 6) * 8, "a record has eight words");
+
 /// A session as gdb sees it.
 pub(super) struct Machine {
     console: Console,
@@ -133,19 +138,13 @@ impl Machine {
     }
 
     /// Returns the record of a frame: of its caller r10 to r6, and the address that it returns to.
-    fn frame_record(&self, caller: Option<&Activation>) -> [u8; RECORD_BYTES as usize] {
-        let mut words = [0; RECORD_BYTES as usize / 8];
-        let (first, saved) = (words.len() - 6, 6..=10);
+    fn frame_record(&self, caller: Option<&Activation>) -> Vec<u8> {
+        let saved = |register: usize| caller.and_then(|it| it.registers[register]);
+        let saved = (6..=10).rev().map(|register| saved(register).unwrap_or_default());
         let address = caller.map(|it| self.code_address(it.program, it.pc.saturating_add(1)));
-        words[words.len() - 1] = address.unwrap_or(RUNTIME_RETURN);
-        for (word, register) in words[first..].iter_mut().zip(saved.rev()) {
-            *word = caller.and_then(|it| it.registers[register]).unwrap_or_default();
-        }
-        let mut bytes = [0; RECORD_BYTES as usize];
-        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
-            to.copy_from_slice(&word.to_le_bytes());
-        }
-        bytes
+        let words = [0; UNUSED_WORDS].into_iter().chain(saved);
+        let words = words.chain([address.unwrap_or(RUNTIME_RETURN)]);
+        words.flat_map(u64::to_le_bytes).collect()
     }
 
     /// Writes memory of the program that runs. The run goes on with it.

@@ -23,7 +23,7 @@ pub(super) fn change(
     }
     let mut changed = old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new);
     if let Some((first, _)) = changed.next() {
-        let last = changed.last().map_or(first, |(last, _)| last);
+        let last = changed.next_back().map_or(first, |(last, _)| last);
         parts.push(format!("data in {first}..{}", last + 1));
     }
     (!parts.is_empty()).then(|| format!("{key}: {}", parts.join(", ")))
