@@ -365,6 +365,8 @@ impl Bank {
             lamports_per_signature: self.environment.lamports_per_signature,
             stakes: Stakes::clone(&self.stakes),
             processed,
+            // The caller may change the accounts.
+            lattice: None,
             accounts,
         };
         self.check_has_state()?;

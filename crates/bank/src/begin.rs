@@ -64,7 +64,8 @@ impl Bank {
         let stake_accounts =
             || StakeAccounts::new(accounts.iter().map(|(key, it)| (key, it)), features, &rent);
         stakes.complete(stake_accounts, history, &schedule, slot);
-        let lattice = lattice_of(&accounts, shared.options.hashing_threads);
+        let compute = || lattice_of(&accounts, shared.options.hashing_threads);
+        let lattice = state.lattice.unwrap_or_else(compute);
         accounts.into_iter().for_each(|(key, account)| shared.accounts.put(key, id, account));
         let mut statuses = shared.statuses.write().expect("the shared state is new");
         state.processed.iter().for_each(|key| statuses.insert(*key, id));

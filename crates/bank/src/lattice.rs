@@ -57,6 +57,14 @@ impl LatticeHash {
         }
     }
 
+    /// Decodes the bytes of [`LatticeHash::to_bytes`]; `None` if their number is wrong.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (numbers, []) = bytes.as_chunks::<2>() else { return None };
+        let numbers: Box<[u16]> = numbers.iter().map(|it| u16::from_le_bytes(*it)).collect();
+        numbers.try_into().ok().map(Self)
+    }
+
     /// Encodes the elements as little-endian bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -111,6 +119,8 @@ mod tests {
         sum.add(&keys[0], &account(0));
         sum.remove(&keys[0], &few);
         assert_eq!(sum, LatticeHash::of([(&keys[1], &many)]));
+        assert_eq!(LatticeHash::from_bytes(&sum.to_bytes()), Some(sum.clone()));
+        assert_eq!(LatticeHash::from_bytes(&sum.to_bytes()[2..]), None);
         sum.remove(&keys[1], &many);
         assert_eq!(sum, LatticeHash::default());
     }

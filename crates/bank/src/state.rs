@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use solana_hash::Hash;
 use solana_sdk_ids as ids;
 
-use crate::{stakes::Stakes, sysvars, time};
+use crate::{lattice::LatticeHash, stakes::Stakes, sysvars, time};
 
 /// Everything needed to continue from a bank in another process.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,6 +31,8 @@ pub struct State {
     pub stakes: Stakes,
     /// The recently processed transactions, as (blockhash or durable nonce, message hash) pairs.
     pub processed: Vec<(Hash, Hash)>,
+    /// The lattice hash of the accounts; `None` computes it.
+    pub lattice: Option<LatticeHash>,
     /// The accounts sorted by address, including those of sysvars and builtin programs.
     pub accounts: Vec<(Pubkey, AccountSharedData)>,
 }
@@ -87,12 +89,14 @@ impl State {
             lamports_per_signature,
             stakes: Stakes::default(),
             processed: Vec::new(),
+            lattice: None,
             accounts,
         }
     }
 
     /// Sets an account, replacing any that is there.
     pub fn set_account(&mut self, key: Pubkey, account: impl Into<AccountSharedData>) {
+        self.lattice = None;
         let account = account.into();
         match self.accounts.binary_search_by_key(&key, |(known, _)| *known) {
             Ok(index) => self.accounts[index].1 = account,

@@ -3,6 +3,8 @@
 //! | table | key | value |
 //! |---|---|---|
 //! | `meta` | `schema`, `header` | the number of the schema; the [`Header`] as JSON |
+//! | `meta` | `lattice` | the bank hash and the lattice hash that belongs to it |
+//! | `meta` | `fetched` | the addresses that were asked for at another cluster |
 //! | `accounts`, `large_accounts` | address | lamports, rent epoch, owner, executable, data |
 //! | `blocks` | slot | the block without transactions |
 //! | `transactions` | slot, index | the landed transaction |
@@ -142,9 +144,13 @@ impl DiskStore {
 
 impl Store for DiskStore {
     fn header(&mut self) -> Result<Option<Header>, StoreError> {
-        let header = self.read(|it| it.meta("header"))?;
-        let header = header.map(|bytes| serde_json::from_slice(&bytes).map_err(damaged));
-        header.transpose()
+        let Some(bytes) = self.read(|it| it.meta("header"))? else { return Ok(None) };
+        let mut header: Header = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let lattice = self.read(|it| it.meta("lattice"))?.unwrap_or_default();
+        // A version that does not know the lattice hash leaves that of an older bank.
+        let own = lattice.strip_prefix(header.hash.as_ref());
+        header.lattice = own.unwrap_or_default().to_vec();
+        Ok(Some(header))
     }
 
     fn accounts(
@@ -168,15 +174,20 @@ impl Store for DiskStore {
         })
     }
 
+    fn fetched(&mut self) -> Result<Vec<Pubkey>, StoreError> {
+        let bytes = self.read(|it| it.meta("fetched"))?.unwrap_or_default();
+        let (keys, rest) = bytes.as_chunks();
+        match rest.is_empty() {
+            true => Ok(keys.iter().map(|key| Pubkey::new_from_array(*key)).collect()),
+            false => Err(StoreError::Damaged("an address is cut off".to_owned())),
+        }
+    }
+
     fn commit(&mut self, commit: &Commit) -> Result<(), StoreError> {
         self.write(|transaction| {
             write_accounts(transaction, &commit.accounts)?;
             write_blocks(transaction, commit)?;
-            let mut meta = transaction.open_table(META).map_err(damaged)?;
-            let header = serde_json::to_vec(&commit.header).map_err(damaged)?;
-            meta.insert("schema", &SCHEMA.to_le_bytes()[..]).map_err(damaged)?;
-            meta.insert("header", header.as_slice()).map_err(damaged)?;
-            Ok(())
+            write_meta(transaction, commit)
         })
     }
 
@@ -290,6 +301,21 @@ fn write_blocks(transaction: &WriteTransaction, commit: &Commit) -> Result<(), S
     if let Some(slot) = commit.prune_before {
         blocks.retain_in(..slot, |_, _| false).map_err(damaged)?;
         transactions.retain_in(..(slot, 0), |_, _| false).map_err(damaged)?;
+    }
+    Ok(())
+}
+
+fn write_meta(transaction: &WriteTransaction, commit: &Commit) -> Result<(), StoreError> {
+    let header = &commit.header;
+    let mut meta = transaction.open_table(META).map_err(damaged)?;
+    let bytes = serde_json::to_vec(header).map_err(damaged)?;
+    let lattice = [header.hash.as_ref(), header.lattice.as_slice()].concat();
+    meta.insert("schema", &SCHEMA.to_le_bytes()[..]).map_err(damaged)?;
+    meta.insert("header", bytes.as_slice()).map_err(damaged)?;
+    meta.insert("lattice", lattice.as_slice()).map_err(damaged)?;
+    if let Some(fetched) = &commit.fetched {
+        let bytes: Vec<u8> = fetched.iter().flat_map(Pubkey::to_bytes).collect();
+        meta.insert("fetched", bytes.as_slice()).map_err(damaged)?;
     }
     Ok(())
 }

@@ -36,6 +36,12 @@ pub trait Store: Send + fmt::Debug {
     /// As [`Store::header`].
     fn blocks(&mut self, each: &mut dyn FnMut(Block)) -> Result<(), StoreError>;
 
+    /// Reads the addresses that were asked for at another cluster.
+    ///
+    /// # Errors
+    /// As [`Store::header`].
+    fn fetched(&mut self) -> Result<Vec<Pubkey>, StoreError>;
+
     /// Writes all of `commit`, or nothing. When it returns, what was written survives a crash.
     ///
     /// # Errors
@@ -77,6 +83,8 @@ pub struct Commit {
     pub prune_before: Option<u64>,
     /// The header from now on.
     pub header: Header,
+    /// All addresses that were asked for at another cluster, if they have changed.
+    pub fetched: Option<Vec<Pubkey>>,
 }
 
 /// The state of the newest bank besides its accounts.
@@ -97,6 +105,10 @@ pub struct Header {
     /// The bank hash.
     #[serde(with = "base58")]
     pub hash: Hash,
+    /// The lattice hash of all accounts, as bytes; empty if it is not known. Stores keep it; dumps
+    /// do not, since their accounts may be edited.
+    #[serde(skip)]
+    pub lattice: Vec<u8>,
     /// The addresses of the active features.
     #[serde(with = "addresses")]
     pub features: Vec<Pubkey>,

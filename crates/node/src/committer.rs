@@ -31,6 +31,8 @@ pub(crate) struct Write {
     pub(crate) number: u64,
     pub(crate) accounts: Vec<(Pubkey, AccountSharedData)>,
     pub(crate) header: Header,
+    /// The addresses that were asked for at another cluster, if they have changed.
+    pub(crate) fetched: Option<Vec<Pubkey>>,
     pub(crate) kind: Kind,
 }
 
@@ -153,6 +155,7 @@ impl Pending {
         self.number = write.number;
         self.accounts.extend(write.accounts);
         self.commit.header = write.header;
+        self.commit.fetched = write.fetched.or(self.commit.fetched.take());
         match write.kind {
             Kind::Block { block, is_lasting, prune_before } => {
                 self.is_lasting |= is_lasting;

@@ -1,10 +1,10 @@
 //! Accounts of another cluster, fetched when they are first needed.
 //!
 //! A fetched account is set as by a cheatcode, in a block. From then on it is the cluster's own: it is
-//! not fetched again, even if it is deleted. Slots of the other cluster that a program or lookup table
+//! not fetched again, even if it is deleted or the node restarts with its ledger. Slots of the other cluster that a program or lookup table
 //! records become 0 if they are in the future here, since such accounts could not be used yet.
 
-use std::{collections::BTreeSet, sync::PoisonError};
+use std::collections::BTreeSet;
 
 use selkie_programs::program_data_key;
 use solana_account::{AccountSharedData, ReadableAccount};
@@ -38,7 +38,7 @@ impl Node {
                 let accounts = keys.iter().copied().zip(accounts);
                 found.extend(accounts.filter_map(|(key, account)| Some((key, account?))));
             }
-            self.fetched().extend(wanted.iter().copied());
+            self.shared().fetched().add(&wanted);
             wanted = self.missing(&program_data_keys(&found));
             self.adopt(found)?;
         }
@@ -68,7 +68,7 @@ impl Node {
     #[must_use]
     pub fn fetched_accounts(&self) -> Vec<Pubkey> {
         let view = self.view(CommitmentLevel::Processed);
-        let fetched: Vec<Pubkey> = self.fetched().iter().copied().collect();
+        let fetched = self.shared().fetched().keys();
         fetched.into_iter().filter(|key| view.account(key).is_some()).collect()
     }
 
@@ -87,14 +87,10 @@ impl Node {
 
     fn missing(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
         let view = self.view(CommitmentLevel::Processed);
-        let fetched = self.fetched();
-        let is_missing = |key: &&Pubkey| !fetched.contains(*key) && view.account(key).is_none();
+        let fetched = self.shared().fetched();
+        let is_missing = |key: &&Pubkey| !fetched.contains(key) && view.account(key).is_none();
         let missing: BTreeSet<Pubkey> = keys.iter().filter(is_missing).copied().collect();
         missing.into_iter().collect()
-    }
-
-    fn fetched(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pubkey>> {
-        self.shared().fetched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The state of a new cluster, and that of a ledger.
 
-use selkie_bank::{Bank, Stakes, State};
+use selkie_bank::{Bank, LatticeHash, Stakes, State};
 use selkie_ledger::{Block, Header, Stake};
 use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
 use selkie_svm::{
@@ -155,6 +155,7 @@ pub(crate) fn to_header(bank: &Bank, header: Header) -> Header {
         slot: bank.slot(),
         block_height: bank.block_height(),
         hash: bank.hash().unwrap_or_default(),
+        lattice: bank.lattice_hash().map(LatticeHash::to_bytes).unwrap_or_default(),
         features: environment.features.iter().map(|feature| feature.address()).collect(),
         blockhashes: blockhashes.into_iter().skip(skipped).collect(),
         lamports_per_signature: environment.lamports_per_signature,
@@ -168,7 +169,7 @@ pub(crate) fn to_header(bank: &Bank, header: Header) -> Header {
 pub(crate) fn from_ledger<'b>(
     header: &Header,
     mut accounts: Vec<(Pubkey, AccountSharedData)>,
-    blocks: impl Iterator<Item = &'b Block> + Clone,
+    blocks: impl DoubleEndedIterator<Item = &'b Block> + Clone,
 ) -> State {
     accounts.sort_unstable_by_key(|(key, _)| *key);
     let features = FeatureSet::from_addresses(&header.features);
@@ -179,7 +180,9 @@ pub(crate) fn from_ledger<'b>(
     let first = first.map(|block| block.previous_blockhash);
     let dropped = first.and_then(|first| header.blockhashes.iter().position(|it| *it == first));
     let blockhashes = header.blockhashes.iter().skip(dropped.unwrap_or(0)).copied().collect();
-    let transactions = blocks.flat_map(|block| &block.transactions);
+    // Transactions of older blocks are too old to be processed again.
+    let newest = blocks.rev().take(BLOCKHASHES_KEPT);
+    let transactions = newest.flat_map(|block| &block.transactions);
     let processed = transactions.filter_map(|landed| {
         let transaction = Transaction::new(landed.transaction.clone(), features).ok()?;
         Some((*transaction.blockhash(), transaction.message_hash()))
@@ -197,6 +200,7 @@ pub(crate) fn from_ledger<'b>(
             epochs: epochs.collect(),
         },
         processed: processed.collect(),
+        lattice: LatticeHash::from_bytes(&header.lattice),
         accounts,
     }
 }

@@ -21,7 +21,7 @@
 //! | `options`, `clock` | [`Options`]; where time comes from |
 //! | `view` | [`View`]: the state at a commitment; simulations |
 //! | `send`, `airdrop`, `recent_airdrops`, `impersonation` | transactions on their way in |
-//! | `fetch`, `source` | accounts of another cluster |
+//! | `fetch`, `fetched`, `source` | accounts of another cluster |
 //! | `query` | blocks, transactions, statuses, fees |
 //! | `events` | [`Event`]: what subscribers are told |
 //! | `cheats`, `edit` | changes that no transaction makes |
@@ -46,6 +46,7 @@ mod edit;
 mod error;
 mod events;
 mod fetch;
+mod fetched;
 mod genesis;
 mod impersonation;
 mod index;

@@ -15,6 +15,7 @@ use std::{
 use selkie_bank::State;
 use selkie_ledger::{Block, DiskStore, Header, History, Store, StoreError};
 use solana_commitment_config::CommitmentLevel;
+use solana_pubkey::Pubkey;
 use solana_signer::Signer;
 use tokio::sync::broadcast;
 
@@ -23,6 +24,7 @@ use crate::{
     committer::{Committer, Kind},
     error::NodeError,
     events::Events,
+    fetched::Fetched,
     genesis,
     impersonation::Impersonated,
     options::Options,
@@ -91,6 +93,7 @@ struct Stored {
     header: Header,
     state: State,
     blocks: Vec<Arc<Block>>,
+    fetched: Vec<Pubkey>,
 }
 
 impl Node {
@@ -115,7 +118,7 @@ impl Node {
         let mut time = Timeline::new(Arc::clone(&options.clock), options.slot_milliseconds);
         let stored = store.as_mut().map(read).transpose()?.flatten();
         let restored_slot = stored.as_ref().map(|stored| stored.header.slot);
-        let Stored { header, state, blocks } = match stored {
+        let Stored { header, state, blocks, fetched } = match stored {
             Some(stored) => stored,
             None => new_cluster(&options, &time),
         };
@@ -153,7 +156,7 @@ impl Node {
             next_tick: AtomicU64::new(u64::MAX),
             is_ticking: AtomicBool::new(false),
             failure: Mutex::new(None),
-            fetched: Mutex::default(),
+            fetched: Mutex::new(Fetched::stored(fetched)),
             counters: Counters::default(),
             options,
         });
@@ -288,7 +291,7 @@ fn read(store: &mut Box<dyn Store>) -> Result<Option<Stored>, StoreError> {
     store.accounts(&mut |key, account| accounts.push((key, account)))?;
     store.blocks(&mut |block| blocks.push(Arc::new(block)))?;
     let state = genesis::from_ledger(&header, accounts, blocks.iter().map(|block| &**block));
-    Ok(Some(Stored { header, state, blocks }))
+    Ok(Some(Stored { header, state, blocks, fetched: store.fetched()? }))
 }
 
 fn history_of(options: &Options, blocks: Vec<Arc<Block>>) -> History {
@@ -308,7 +311,7 @@ fn new_cluster(options: &Options, time: &Timeline) -> Stored {
         slot_milliseconds: options.slot_milliseconds,
         ..Header::default()
     };
-    Stored { header, state, blocks: Vec::new() }
+    Stored { header, state, blocks: Vec::new(), fetched: Vec::new() }
 }
 
 fn info(options: &Options, header: &Header, restored_slot: Option<u64>) -> Info {

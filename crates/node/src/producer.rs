@@ -410,7 +410,8 @@ impl Producer {
             ..self.header.clone()
         };
         let header = genesis::to_header(bank, header);
-        committer.write(Write { number: self.number, accounts, header, kind });
+        let fetched = self.shared.fetched().take_changed();
+        committer.write(Write { number: self.number, accounts, header, fetched, kind });
     }
 
     /// Moves the root of the banks to the newest block that no reader and no snapshot needs.

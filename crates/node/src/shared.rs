@@ -1,11 +1,8 @@
 //! What a node's handles and its writer thread share.
 
-use std::{
-    collections::BTreeSet,
-    sync::{
-        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicBool, AtomicU64},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    atomic::{AtomicBool, AtomicU64},
 };
 
 use selkie_ledger::HistoryLimit;
@@ -16,6 +13,7 @@ use solana_pubkey::Pubkey;
 use crate::{
     chain::Chain,
     clock::Clock,
+    fetched::Fetched,
     impersonation::Impersonated,
     index::Index,
     options::{Finality, Options},
@@ -58,8 +56,7 @@ pub(crate) struct Shared {
     pub(crate) is_ticking: AtomicBool,
     /// Why the ledger cannot be written to any more.
     pub(crate) failure: Mutex<Option<String>>,
-    /// The addresses that were asked for at another cluster, whether they exist there or not.
-    pub(crate) fetched: Mutex<BTreeSet<Pubkey>>,
+    pub(crate) fetched: Mutex<Fetched>,
     pub(crate) counters: Counters,
 }
 
@@ -89,6 +86,10 @@ impl Shared {
 
     pub(crate) fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn fetched(&self) -> MutexGuard<'_, Fetched> {
+        self.fetched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use selkie_bank::{Bank, Forks, Options as BankSettings, State};
 use selkie_ledger::{Block, Header, dump::Dump};
 use selkie_svm::ProgramCache;
+use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
 use crate::{
@@ -57,10 +58,18 @@ impl Producer {
         drop(chain);
         let tip = Arc::clone(&self.tip);
         let account = |key: Pubkey| Ok((key, tip.get_account(&key)?.unwrap_or_default()));
-        let accounts = changed.into_iter().map(account).collect::<Result<_, NodeError>>()?;
+        let accounts = changed.into_iter().map(account).collect::<Result<Vec<_>, NodeError>>()?;
+        self.forget_fetched(&accounts);
         self.write(&tip, accounts, Kind::Revert(snapshot.slot));
         self.schedule_tick();
         Ok(snapshot.slot)
+    }
+
+    /// Lets accounts be fetched again that are gone after a revert.
+    fn forget_fetched(&self, changed: &[(Pubkey, AccountSharedData)]) {
+        let gone = changed.iter().filter(|(_, account)| account.lamports() == 0);
+        let gone: BTreeSet<Pubkey> = gone.map(|(key, _)| *key).collect();
+        self.shared.fetched().forget(|key| gone.contains(key));
     }
 
     /// Drops the banks after a slot, which becomes the tip. Returns the addresses that they changed.
@@ -138,6 +147,7 @@ impl Producer {
         self.number = self.number.saturating_add(1);
         self.snapshots.clear();
         self.feature_slots.clear();
+        self.shared.fetched().forget(|_| true);
         let accounts = state.accounts.clone();
         self.forks = new_forks(state, &self.shared.options);
         self.tip = self.forks.root();
@@ -185,7 +195,7 @@ pub(crate) fn new_forks(state: State, options: &crate::options::Options) -> Fork
 }
 
 /// Creates the indexes of all accounts.
-pub(crate) fn index_of(accounts: &[(Pubkey, solana_account::AccountSharedData)]) -> Index {
+pub(crate) fn index_of(accounts: &[(Pubkey, AccountSharedData)]) -> Index {
     let mut index = Index::default();
     accounts.iter().for_each(|(key, account)| index.add_first(key, account));
     index

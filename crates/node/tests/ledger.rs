@@ -8,13 +8,16 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
 use common::{SLOT, SOL, address, cluster_with, transfer};
+use selkie_bank::LatticeHash;
+use selkie_ledger::{DiskStore, Store as _};
 use selkie_node::{HistoryLimit, Node, NodeError, Options, StoreError, View};
-use solana_account::ReadableAccount;
+use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_commitment_config::CommitmentLevel::{Finalized, Processed};
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
@@ -91,6 +94,74 @@ fn a_restart_continues() {
     assert!(again.contains("already been processed"), "{again}");
     second.run(&[transfer(&alice.pubkey(), &address(2), SOL)], &[&alice]).unwrap();
     assert_eq!(second.node.view(Processed).balance(&address(2)), 2 * SOL);
+}
+
+/// Checks the lattice hash on disk, from which a restart continues.
+fn check_lattice(folder: &Folder) {
+    let mut store = DiskStore::open(&folder.0).unwrap();
+    let mut sum = LatticeHash::default();
+    store.accounts(&mut |key, account| sum.add(&key, &account)).unwrap();
+    let header = store.header().unwrap().unwrap();
+    assert_eq!(LatticeHash::from_bytes(&header.lattice), Some(sum));
+}
+
+#[test]
+fn the_lattice_hash_on_disk_is_that_of_the_accounts() {
+    let folder = Folder::new("lattice");
+    for number in 1..4 {
+        let cluster = cluster_with(folder.options());
+        let alice = cluster.wallet(number);
+        cluster.clock.advance(SLOT * 5);
+        cluster.run(&[transfer(&alice.pubkey(), &address(9), SOL)], &[&alice]).unwrap();
+        let id = cluster.node.snapshot().unwrap();
+        cluster.node.airdrop_and_wait(&address(3), SOL).unwrap();
+        if number == 3 {
+            cluster.node.revert(id).unwrap();
+        }
+        cluster.node.stop().unwrap();
+        drop(cluster);
+        check_lattice(&folder);
+    }
+}
+
+/// A cluster elsewhere where each address has an account.
+#[derive(Debug)]
+struct Elsewhere;
+
+impl selkie_node::Fetch for Elsewhere {
+    fn fetch(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, String> {
+        let account = Account { lamports: 7 * SOL, ..Account::default() };
+        Ok(vec![Some(account.into()); keys.len()])
+    }
+}
+
+#[test]
+fn fetched_accounts_are_remembered_until_they_are_reverted() {
+    let folder = Folder::new("fetched");
+    let options = || Options { fetch: Some(Arc::new(Elsewhere)), ..folder.options() };
+    let keys = [address(2), address(3), address(4)];
+    let balances = |node: &Node| keys.map(|key| node.view(Processed).balance(&key));
+    let first = cluster_with(options());
+    first.node.fetch(&keys[..2]).unwrap();
+    first.node.set_balance(keys[0], 0).unwrap();
+    let id = first.node.snapshot().unwrap();
+    first.node.fetch(&keys).unwrap();
+    first.node.revert(id).unwrap();
+    first.node.stop().unwrap();
+    drop(first);
+
+    let second = cluster_with(options());
+    assert_eq!(second.node.fetched_accounts(), [keys[1]]);
+    second.node.fetch(&keys).unwrap();
+    assert_eq!(balances(&second.node), [0, 7 * SOL, 7 * SOL]);
+    second.node.reset().unwrap();
+    second.node.stop().unwrap();
+    drop(second);
+
+    let third = cluster_with(options());
+    assert_eq!(third.node.fetched_accounts(), []);
+    third.node.fetch(&keys).unwrap();
+    assert_eq!(balances(&third.node), [7 * SOL; 3]);
 }
 
 #[test]
@@ -239,6 +310,10 @@ impl selkie_ledger::Store for FullDisk {
 
     fn blocks(&mut self, each: &mut dyn FnMut(selkie_node::Block)) -> Result<(), StoreError> {
         self.store.blocks(each)
+    }
+
+    fn fetched(&mut self) -> Result<Vec<Pubkey>, StoreError> {
+        Ok(Vec::new())
     }
 
     fn commit(&mut self, commit: &selkie_ledger::Commit) -> Result<(), StoreError> {
