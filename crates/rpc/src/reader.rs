@@ -58,6 +58,23 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads a number of seven bits per byte, the lowest first (LEB128), in its shortest form.
+    pub(crate) fn leb128(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits > u64::MAX >> shift {
+                return None;
+            }
+            number |= bits << shift;
+            if byte & 0x80 == 0 {
+                return (byte > 0 || shift == 0).then_some(number);
+            }
+        }
+        None
+    }
+
     /// Reads UTF-8 text of `len` bytes.
     pub(crate) fn text(&mut self, len: usize) -> Option<&'a str> {
         core::str::from_utf8(self.take(len)?).ok()

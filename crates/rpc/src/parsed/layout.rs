@@ -17,7 +17,7 @@
 //! | `bool` | one byte, 0 or 1 |
 //! | `key` | an address |
 //! | `keys` | addresses behind their number, of 8 bytes |
-//! | `b32`, `b36`, `b64` | as many bytes, as base64 |
+//! | `b32` … `b96` | as many bytes, as base64 |
 //! | `skip2`, `skip128` | as many bytes, not shown |
 //! | `blob` | bytes behind their number, of 8 bytes, as base64 |
 //! | `str`, `str4` | text behind its length, of 8 or 4 bytes |
@@ -28,6 +28,8 @@
 //! | `extensions` | the remaining bytes: numbers of token extensions, as names |
 //! | `extensions?` | the same, left out if there are none |
 //! | `u64s` | numbers behind their count, of 8 bytes |
+//! | `root` | the root of a compact vote: a slot, or all bits set for none |
+//! | `lockouts`, `offsets` | slots with confirmation counts; in a compact vote, as offsets from the root |
 //! | `field` | the name of a field of token metadata |
 //! | `pairs` | pairs of texts behind their count, of 4 bytes |
 
@@ -46,7 +48,7 @@ pub(crate) fn read_fields(
     layout: &str,
     fields: &mut Map<String, Value>,
 ) -> Option<()> {
-    let mut run = Run { reader, last_byte: 0 };
+    let mut run = Run { reader, last_byte: 0, root: None };
     run.object(&mut layout.split_whitespace(), fields)
 }
 
@@ -61,6 +63,8 @@ struct Run<'r, 'a> {
     reader: &'r mut Reader<'a>,
     /// The `u8` read last: the decimals of a `fee`.
     last_byte: u8,
+    /// The `root` read last, from which `offsets` count.
+    root: Option<u64>,
 }
 
 impl Run<'_, '_> {
@@ -144,7 +148,9 @@ impl Run<'_, '_> {
             "key" => json!(reader.key()?.to_string()),
             "b32" => base64(reader.take(32)?),
             "b36" => base64(reader.take(36)?),
+            "b48" => base64(reader.take(48)?),
             "b64" => base64(reader.take(64)?),
+            "b96" => base64(reader.take(96)?),
             "skip2" => {
                 reader.take(2)?;
                 Value::Null
@@ -152,6 +158,10 @@ impl Run<'_, '_> {
             "skip128" => {
                 reader.take(128)?;
                 Value::Null
+            }
+            "root" => {
+                self.root = Some(reader.u64()?).filter(|slot| *slot != u64::MAX);
+                json!(self.root)
             }
             "amount" => {
                 let amount = reader.u64()?;
@@ -190,6 +200,11 @@ impl Run<'_, '_> {
                 let count = reader.u64()?;
                 json!((0..count).map(|_| reader.u64()).collect::<Option<Vec<u64>>>()?)
             }
+            "lockouts" => {
+                let count = reader.u64()?;
+                json!((0..count).map(|_| lockout(reader)).collect::<Option<Vec<Value>>>()?)
+            }
+            "offsets" => return self.offsets(),
             "field" => match reader.u8()? {
                 0 => json!("name"),
                 1 => json!("symbol"),
@@ -215,6 +230,18 @@ impl Run<'_, '_> {
         })
     }
 
+    /// Reads the lockouts of a compact vote.
+    fn offsets(&mut self) -> Option<Value> {
+        let count = self.reader.leb128()?;
+        let mut slot = self.root.unwrap_or(0);
+        let mut lockouts = Vec::new();
+        for _ in 0..count {
+            slot = slot.checked_add(self.reader.leb128()?)?;
+            lockouts.push(json!({ "slot": slot, "confirmation_count": self.reader.u8()? }));
+        }
+        Some(json!(lockouts))
+    }
+
     /// Reads a number of 1 or 4 bytes and returns the name at that index: `4(a,b)`.
     fn name(&mut self, names: &str) -> Option<Value> {
         let (bytes, names) = names.strip_suffix(')')?.split_once('(')?;
@@ -224,6 +251,10 @@ impl Run<'_, '_> {
         };
         names.split(',').nth(index).map(|name| json!(name))
     }
+}
+
+fn lockout(reader: &mut Reader<'_>) -> Option<Value> {
+    Some(json!({ "slot": reader.u64()?, "confirmation_count": reader.u32()? }))
 }
 
 fn base64(bytes: &[u8]) -> Value {

@@ -194,7 +194,7 @@ pub(super) const STAKE: &[Row] = &[
     row(&[17, 0, 0, 0], "moveLamports", "source destination stakeAuthority", "lamports:u64"),
 ];
 
-/// Compact vote states and tower synchronisations, which validators alone send, have no row.
+/// The types of vote states and tower synchronisations are in lower case, as agave writes them.
 pub(super) const VOTE: &[Row] = &[
     row(
         &[0, 0, 0, 0],
@@ -235,6 +235,18 @@ pub(super) const VOTE: &[Row] = &[
         "authorityType:enum4(Voter,Withdrawer)",
     ),
     row(
+        &[8, 0, 0, 0],
+        "updatevotestate",
+        "voteAccount voteAuthority",
+        "voteStateUpdate{ lockouts:lockouts root:|u64 hash:key timestamp:|i64 }",
+    ),
+    row(
+        &[9, 0, 0, 0],
+        "updatevotestateswitch",
+        "voteAccount voteAuthority",
+        "voteStateUpdate{ lockouts:lockouts root:|u64 hash:key timestamp:|i64 } hash:key",
+    ),
+    row(
         &[10, 0, 0, 0],
         "authorizeWithSeed",
         "voteAccount clockSysvar authorityBaseKey",
@@ -246,4 +258,49 @@ pub(super) const VOTE: &[Row] = &[
         "voteAccount clockSysvar authorityBaseKey newAuthority",
         "authorityType:enum4(Voter,Withdrawer) authorityOwner:key authoritySeed:str",
     ),
+    row(
+        &[12, 0, 0, 0],
+        "compactupdatevotestate",
+        "voteAccount voteAuthority",
+        "voteStateUpdate{ root:root lockouts:offsets hash:key timestamp:|i64 }",
+    ),
+    row(
+        &[13, 0, 0, 0],
+        "compactupdatevotestateswitch",
+        "voteAccount voteAuthority",
+        "voteStateUpdate{ root:root lockouts:offsets hash:key timestamp:|i64 } hash:key",
+    ),
+    row(
+        &[14, 0, 0, 0],
+        "towersync",
+        "voteAccount voteAuthority",
+        "towerSync{ root:root lockouts:offsets hash:key timestamp:|i64 blockId:key }",
+    ),
+    row(
+        &[15, 0, 0, 0],
+        "towersyncswitch",
+        "voteAccount voteAuthority",
+        "towerSync{ root:root lockouts:offsets hash:key timestamp:|i64 blockId:key } hash:key",
+    ),
+    row(
+        &[16, 0, 0, 0],
+        "initializeV2",
+        "voteAccount node inflationRewardsCollector blockRevenueCollector",
+        "_:key authorizedVoter:key authorizedVoterBlsPubkey:b48 \
+         authorizedVoterBlsProofOfPossession:b96 authorizedWithdrawer:key \
+         inflationRewardsCommissionBps:u16 blockRevenueCommissionBps:u16",
+    ),
+    row(
+        &[17, 0, 0, 0],
+        "updateCommissionCollector",
+        "voteAccount newCollector withdrawAuthority",
+        "commissionKind:enum4(InflationRewards,BlockRevenue)",
+    ),
+    row(
+        &[18, 0, 0, 0],
+        "updateCommissionBps",
+        "voteAccount withdrawAuthority",
+        "commissionBps:u16 commissionKind:enum4(InflationRewards,BlockRevenue)",
+    ),
+    row(&[19, 0, 0, 0], "depositDelegatorRewards", "voteAccount source", "deposit:u64"),
 ];

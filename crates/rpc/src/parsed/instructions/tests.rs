@@ -118,6 +118,37 @@ fn damaged_instructions_are_partially_decoded() {
 }
 
 #[test]
+fn a_compact_vote_has_its_slots() {
+    let keys = names(8);
+    let (hash, block) = ([7; 32], [8; 32]);
+    let lockouts = [&[2, 1, 31][..], &[0xac, 2, 1]].concat();
+    let tail = [&hash[..], &[1, 5, 0, 0, 0, 0, 0, 0, 0], &block].concat();
+    let data = |root: u64| [&[14, 0, 0, 0][..], &root.to_le_bytes(), &lockouts, &tail].concat();
+    let expected = |root: Option<u64>, slots: [u64; 2]| {
+        json!({
+            "info": {
+                "towerSync": {
+                    "blockId": keys[7], "hash": keys[6], "root": root, "timestamp": 5,
+                    "lockouts": [
+                        { "confirmation_count": 31, "slot": slots[0] },
+                        { "confirmation_count": 1, "slot": slots[1] },
+                    ],
+                },
+                "voteAccount": keys[0], "voteAuthority": keys[1],
+            },
+            "type": "towersync",
+        })
+    };
+    check(vote::ID, &data(100), 2, &expected(Some(100), [101, 401]));
+    check(vote::ID, &data(u64::MAX), 2, &expected(None, [1, 301]));
+    // An offset that is longer than it needs to be, and a slot beyond the largest.
+    let mut long = data(100);
+    long.splice(13..14, [0x81, 0]);
+    assert_eq!(parse_as(&vote::ID, &long, &names(2)), None);
+    assert_eq!(parse_as(&vote::ID, &data(u64::MAX - 1), &names(2)), None);
+}
+
+#[test]
 fn a_memo_is_text() {
     let parsed = parse_as(&ids::MEMO[1], b"hello", &[]);
     assert_eq!(parsed, Some(("spl-memo", json!("hello"))));
