@@ -152,6 +152,16 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) clone: Vec<String>,
 
+    /// As --clone, but leave out an account that does not exist there
+    #[arg(long, value_name = "ADDRESS")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) maybe_clone: Vec<String>,
+
+    /// Take the features that are active in the cluster at --url
+    #[arg(long, conflicts_with = "features")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) clone_feature_set: bool,
+
     /// Size of a transaction's log in bytes after which lines are dropped [default: 10000]
     #[arg(long, value_name = "BYTES")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,6 +176,11 @@ pub(crate) struct NodeArgs {
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) log: bool,
+
+    /// Print the calls of each transaction as a tree, with their compute units
+    #[arg(long, visible_alias = "print-traces")]
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) traces: bool,
 
     /// The form of the log on standard output: `json` is one object on each line [default: text]
     #[arg(long, value_enum, value_name = "FORMAT")]

@@ -1,22 +1,28 @@
 //! Requests over HTTP and HTTPS.
 
 use core::time::Duration;
+use std::{env, fs};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+
+use crate::ui::Advise as _;
 
 /// The largest answer: a hundred of the largest accounts, in base64.
 const ANSWER_BYTES_MAX: u64 = 1 << 31;
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// The variable that names a file with the certificates to trust, in PEM, as for other programs.
+const CERTIFICATES: &str = "SSL_CERT_FILE";
 
 /// Connections that are kept open between requests.
 #[derive(Debug)]
 pub(super) struct Http(ureq::Agent);
 
 impl Http {
-    #[expect(clippy::unnecessary_wraps, reason = "a build without HTTP has none")]
     pub(super) fn new() -> Result<Self> {
         let config = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT));
-        Ok(Self(config.http_status_as_error(false).build().into()))
+        let tls = TlsConfig::builder().root_certs(roots()?).build();
+        Ok(Self(config.tls_config(tls).http_status_as_error(false).build().into()))
     }
 
     /// Posts JSON and returns the answer's body.
@@ -25,4 +31,28 @@ impl Http {
         let mut response = request.send(body)?;
         Ok(response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec()?)
     }
+}
+
+/// Returns the certificates to trust: those of `SSL_CERT_FILE`, or Mozilla's.
+#[allow(clippy::disallowed_methods, reason = "programs share this setting by the environment")]
+fn roots() -> Result<RootCerts> {
+    let Some(path) = env::var_os(CERTIFICATES).filter(|it| !it.is_empty()) else {
+        return Ok(RootCerts::WebPki);
+    };
+    let failed = || format!("cannot use {} of {CERTIFICATES}", path.display());
+    let help = format!("name a PEM file with certificates, or unset {CERTIFICATES}");
+    let text = fs::read(&path).with_context(failed).advise(&help)?;
+    let certificates = certificates(&text).with_context(failed).advise(&help)?;
+    Ok(RootCerts::new_with_certs(&certificates))
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>> {
+    let mut certificates = Vec::new();
+    for item in parse_pem(pem) {
+        if let PemItem::Certificate(certificate) = item? {
+            certificates.push(certificate);
+        }
+    }
+    ensure!(!certificates.is_empty(), "it has no certificates");
+    Ok(certificates)
 }

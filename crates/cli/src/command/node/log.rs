@@ -8,13 +8,14 @@ use std::{
 
 use anyhow::Result;
 use selkie::{Signature, TransactionError};
-use selkie_node::{Block, Event, Events, Landed, Node};
+use selkie_node::{Block, Event, Events, Frame, Landed, Node};
 use serde_json::json;
 use solana_commitment_config::CommitmentLevel;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::{
     args::node::{LogFormatArg, NodeArgs},
+    names::Names,
     ui::{BAD, DIM, GOOD, Ui, WARN},
 };
 
@@ -54,6 +55,9 @@ pub(super) async fn run(
             Ok(Event::Received(signature)) => received.add(signature),
             Ok(Event::Block { commitment: CommitmentLevel::Processed, block }) => {
                 show_block(ui, args, &block, &mut received)?;
+                if args.traces && !ui.json {
+                    show_calls(ui, node, &block)?;
+                }
             }
             Ok(Event::Dropped { signature, error }) => {
                 received.take(&signature);
@@ -118,6 +122,26 @@ fn trace(landed: &Landed, took: Option<Duration>) {
             tracing::warn!(%signature, slot, compute_units, fee, milliseconds, %error, notes, logs, "failed transaction");
         }
     }
+}
+
+/// Prints the call trees of a block's transactions.
+fn show_calls(ui: &mut Ui, node: &Node, block: &Block) -> Result<()> {
+    let names = Names::well_known();
+    let traces = block.transactions.iter().filter_map(|it| node.trace(&it.signature));
+    for frame in traces.flat_map(|trace| trace.frames) {
+        show_frame(ui, &names, &frame)?;
+    }
+    Ok(ui.out.flush()?)
+}
+
+/// Prints a call, and those that it made below it.
+fn show_frame(ui: &mut Ui, names: &Names, frame: &Frame) -> Result<()> {
+    let indent = usize::from(frame.stack_height).saturating_mul(2).saturating_add(5);
+    let (program, all, own) =
+        (names.show(&frame.program), frame.compute_units, frame.self_compute_units);
+    let own = if own == all { String::new() } else { format!(", {own} of its own") };
+    writeln!(ui.out, "{:indent$}{program} {DIM}{all} CU{own}{DIM:#}", "")?;
+    frame.inner.iter().try_for_each(|frame| show_frame(ui, names, frame))
 }
 
 fn line_of_json(landed: &Landed) -> serde_json::Value {

@@ -88,6 +88,7 @@ fn history(text: Option<&str>) -> Result<HistoryLimit> {
 
 fn features(args: &NodeArgs) -> Result<FeatureSet> {
     let mut features = match args.features.as_deref() {
+        _ if args.clone_feature_set => origin(args, "--clone-feature-set")?.features()?,
         None | Some("mainnet") => FeatureSet::mainnet(),
         Some("all") => FeatureSet::all(),
         Some(path) => {
@@ -132,19 +133,25 @@ fn accounts(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
             accounts.push(account(&path)?);
         }
     }
-    accounts.extend(cloned(args)?);
+    if !args.clone.is_empty() {
+        accounts.extend(origin(args, "--clone")?.clone_accounts(&addresses(&args.clone)?)?);
+    }
+    if !args.maybe_clone.is_empty() {
+        let keys = addresses(&args.maybe_clone)?;
+        accounts.extend(origin(args, "--maybe-clone")?.existing_accounts(&keys)?);
+    }
     Ok(accounts)
 }
 
-/// Returns the accounts to copy from another cluster.
-fn cloned(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
-    if args.clone.is_empty() {
-        return Ok(Vec::new());
-    }
+/// Returns the cluster to copy from, which an option needs.
+fn origin(args: &NodeArgs, option: &str) -> Result<Remote> {
     let url = args.url.as_deref().or(args.fork.as_deref());
-    let url = url.context("--clone needs a cluster").advise("name it with --url")?;
-    let keys: Vec<Pubkey> = args.clone.iter().map(|text| address(text)).collect::<Result<_>>()?;
-    Remote::new(url)?.clone_accounts(&keys)
+    let url = url.with_context(|| format!("{option} needs a cluster"));
+    Remote::new(url.advise("name it with --url")?)
+}
+
+fn addresses(texts: &[String]) -> Result<Vec<Pubkey>> {
+    texts.iter().map(|text| address(text)).collect()
 }
 
 fn json_files(folder: &Path) -> Result<Vec<PathBuf>> {

@@ -1,7 +1,7 @@
 //! Accounts of another cluster, over its RPC.
 
 use anyhow::{Context as _, Result};
-use selkie::{AccountSharedData, Pubkey};
+use selkie::{AccountSharedData, FeatureSet, Pubkey};
 use selkie_node::Fetch;
 
 use crate::client::Client;
@@ -28,6 +28,20 @@ impl Remote {
             Ok((key, account))
         });
         existing.collect()
+    }
+
+    /// Returns those of the accounts that exist, and the programdata accounts of programs among them.
+    pub(super) fn existing_accounts(
+        &self,
+        keys: &[Pubkey],
+    ) -> Result<Vec<(Pubkey, AccountSharedData)>> {
+        let found = self.0.with_program_data(keys)?.into_iter();
+        Ok(found.filter_map(|(key, account)| Some((key, account?))).collect())
+    }
+
+    /// Returns the features that are active there.
+    pub(super) fn features(&self) -> Result<FeatureSet> {
+        self.0.features()
     }
 }
 

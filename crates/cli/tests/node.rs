@@ -1,0 +1,127 @@
+//! `selkie node` as scripts see it: its configuration, its log and its end.
+
+#![cfg(feature = "node")]
+
+mod common;
+
+use std::{
+    io::{BufRead as _, BufReader, Lines},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+use common::{folder, selkie};
+use serde_json::Value;
+
+/// A node on free ports, and the lines that it prints. It ends with the test.
+struct Node {
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    url: String,
+}
+
+impl Node {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_selkie"));
+        command.args(["node", "--rpc-port", "0"]).args(arguments).stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut node = Self { process, lines, url: String::new() };
+        let line = node.find("127.0.0.1");
+        let (_, address) = line.split_once("http://").unwrap();
+        let end = address.find('"').unwrap_or(address.len());
+        node.url = format!("http://{}", &address[..end]);
+        node
+    }
+
+    /// Reads up to the next line with a text.
+    fn find(&mut self, text: &str) -> String {
+        let mut lines = self.lines.by_ref().map(Result::unwrap);
+        lines.find(|line| line.contains(text)).unwrap_or_else(|| panic!("no line with {text}"))
+    }
+
+    #[track_caller]
+    fn check(&self, folder: &Path, line: &str) {
+        let mut arguments: Vec<&str> = line.split_whitespace().collect();
+        arguments.extend(["--payer", "test:payer", "--url", &self.url]);
+        let output = selkie(folder, &arguments);
+        assert_eq!(output.code, Some(0), "{line}: {}", output.text());
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn the_json_log_has_an_object_for_each_transaction() {
+    let folder = folder("node-json");
+    let mut node = Node::start(&["--log-format", "json"]);
+    node.check(&folder, "airdrop 2");
+    let line: Value = serde_json::from_str(&node.find("signature")).unwrap();
+    assert_eq!((&line["level"], &line["message"]), (&"INFO".into(), &"transaction".into()));
+    assert!(line["timestamp"].is_string() && line["slot"].is_u64(), "{line}");
+    assert_eq!((line["compute_units"].as_u64(), line["fee"].as_u64()), (Some(150), Some(5000)));
+}
+
+#[test]
+fn traces_are_the_calls_of_each_transaction() {
+    let folder = folder("node-traces");
+    let mut node = Node::start(&["--traces"]);
+    node.check(&folder, "airdrop 2");
+    node.find("ok ");
+    assert_eq!(node.find("CU").trim(), "11111111111111111111111111111111 (system) 150 CU");
+}
+
+#[test]
+fn the_printed_configuration_has_every_option_and_can_be_read() {
+    let folder = folder("node-config");
+    let arguments = ["--rpc-port", "0", "--blocks", "manual", "--faucet-sol", "7", "--reset"];
+    let print = |arguments: &[&str]| {
+        let output = selkie(&folder, &[&["node", "--print-config"], arguments].concat());
+        assert_eq!(output.code, Some(0), "{}", output.text());
+        output.stdout
+    };
+    let printed = print(&arguments);
+    for line in ["rpc-port = 0", "blocks = \"manual\"", "reset = true", "# fork = <URL>"] {
+        assert!(printed.lines().any(|it| it == line), "{line} is not in\n{printed}");
+    }
+    std::fs::write(folder.join("node.toml"), &printed).unwrap();
+    assert_eq!(print(&["--config", "node.toml"]), printed);
+    assert!(print(&["--config", "node.toml", "--rpc-port", "9"]).contains("\nrpc-port = 9\n"));
+}
+
+#[test]
+fn a_busy_port_is_named_with_its_owner() {
+    let node = Node::start(&["--quiet"]);
+    let port = node.url.rsplit_once(':').unwrap().1;
+    let second = selkie(&folder("node-busy"), &["node", "--rpc-port", port]);
+    assert_ne!(second.code, Some(0));
+    assert!(second.stderr.contains(port) && second.stderr.contains("--rpc-port"), "{second:?}");
+    if cfg!(target_os = "linux") {
+        assert!(second.stderr.contains(&node.process.id().to_string()), "{}", second.stderr);
+    }
+}
+
+#[test]
+fn accounts_and_features_are_cloned_from_another_node() {
+    let folder = folder("node-clone");
+    let origin = Node::start(&["--features", "all"]);
+    origin.check(&folder, "airdrop 2");
+    let payer = selkie(&folder, &["account", "show", "test:payer", "--url", &origin.url, "--json"]);
+    let payer = payer.json()["pubkey"].as_str().unwrap().to_owned();
+    let nowhere = "11111111111111111111111111111112";
+    let clone = ["--maybe-clone", nowhere, "--maybe-clone", &payer, "--clone-feature-set"];
+    let node = Node::start(&[&clone[..], &["--url", &origin.url]].concat());
+    // That of sol_blake3, which mainnet does not have.
+    let feature = "HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3";
+    for (address, text) in [(payer.as_str(), "2 SOL"), (feature, "Feature1")] {
+        let shown = selkie(&folder, &["account", "show", address, "--url", &node.url]);
+        assert!(shown.stdout.contains(text), "{}", shown.text());
+    }
+    let refused = selkie(&folder, &["node", "--rpc-port", "0", "--maybe-clone", nowhere]);
+    assert!(refused.stderr.contains("--maybe-clone needs a cluster"), "{}", refused.stderr);
+}
