@@ -91,10 +91,10 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         true => PROJECTS.iter().try_for_each(test_project),
         false => skip_without_compilers(),
     })?;
-    step("gdb", || match with_compilers && gdb::is_installed() {
+    step("gdb", || match with_compilers && gdb::install() {
         true => gdb::run(&[]),
         false => {
-            say("skipped: gdb-multiarch or the compilers are not installed");
+            say("skipped: gdb-multiarch or the compilers cannot be installed");
             Ok(())
         }
     })?;

@@ -4,7 +4,7 @@ use std::{env, fs, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{output, repository, say};
+use crate::{output, repository, say, toolchains::provide};
 
 /// The gdb, which has to know RISC-V.
 const GDB: &str = "gdb-multiarch";
@@ -16,7 +16,7 @@ const EXPECTED: &str = "tests/gdb/payout.txt";
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     ensure!(arguments.is_empty(), "usage: cargo xtask gdb");
-    if !is_installed() {
+    if !install() {
         bail!("{GDB} is not installed: Debian and Ubuntu have a package of that name");
     }
     output(Command::new("cargo").args(["build", "--quiet", "--locked"]).current_dir(repository()))?;
@@ -47,12 +47,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether the machine has the gdb.
-pub(crate) fn is_installed() -> bool {
-    selkie_build::in_path(GDB).is_some()
+/// Installs the gdb if it is missing. Returns whether it is there.
+pub(crate) fn install() -> bool {
+    provide(GDB, GDB)
 }
 
-/// Returns the first expected line that no line of the output contains behind those before it.
+/// Returns the first expected line that no line of the output contains after those before it.
 fn missing<'a>(found: &str, expected: &'a str) -> Option<&'a str> {
     let mut found = found.lines();
     expected.lines().find(|line| !found.by_ref().any(|it| it.contains(line)))
