@@ -6,6 +6,7 @@
 //! the accounts that were written. The ratio of the medians is printed beside that of the minima.
 
 mod batch;
+mod inputs;
 mod litesvm;
 mod programs;
 mod report;
@@ -28,7 +29,7 @@ const USAGE: &str = "\
 usage: selkie-bench-svm [--turns N] [--engine auto|jit|interpreter] [--alone] [NAME…]
        selkie-bench-svm --list [NAME…]
        selkie-bench-svm --repeat N [--engine …] [NAME…]
-       selkie-bench-svm --programs [--engine …] FILE…
+       selkie-bench-svm --programs [--engine …] FILE [INPUTS.json]…
 
 Prints the time of a transaction with LiteSVM and with Selkie, in microseconds, and how many times
 faster Selkie is. One thread and machine code on both sides; signatures are checked only in rows
@@ -42,7 +43,8 @@ Selkie's, `jit` by default, since LiteSVM compiles every program.
 an instruction counter can count it. `cargo xtask instructions bench-svm` does that for every row.
 
 --programs measures nothing: it calls the program in each file in a few ways on both sides, prints
-the result of the first call, and exits with 1 if anything differs.
+the result of the first call, and exits with 1 if anything differs. Inputs, as `selkie run --input` reads
+them, are further calls of the program before them; a file may have many.
 ";
 
 struct Options {

@@ -5,12 +5,16 @@ use std::{fmt::Write, fs, path::Path};
 use selkie::{AccountMeta, Hash, Instruction, Pubkey, Signer, address, ids};
 use selkie_bench_seam::{Account, Failure, Outcome, Side, Start, World};
 
-use crate::scene::{payer, wallet, wire};
+use crate::{
+    inputs,
+    scene::{payer, wallet, wire},
+};
 
 /// The program that is called.
 const PROGRAM: Pubkey = Pubkey::new_from_array([9; 32]);
 
-/// Compares each file's program on both sides, and returns one line per file.
+/// Compares each file's program on both sides, and returns one line per file. A file of inputs, whose
+/// name ends with `.json`, is for the program before it.
 ///
 /// # Errors
 /// If the sides disagree on a program, or if no call reaches it.
@@ -20,16 +24,27 @@ pub(crate) fn compare(
     files: &[String],
 ) -> Result<String, Failure> {
     let mut text = String::new();
+    let mut program = None;
     for file in files {
-        let elf = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
-        let [there, here] = [litesvm, selkie].map(|side| Observed::new(side, &elf));
-        let there = there.map_err(|error| format!("{file}: LiteSVM: {error}"))?;
-        let here = here.map_err(|error| format!("{file}: selkie: {error}"))?;
-        let line = there.agree(&here).map_err(|error| format!("{file}: {error}"))?;
         let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+        let bytes = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
+        let line = if name.ends_with(".json") {
+            let elf: &Vec<u8> = program.as_ref().ok_or("the inputs follow no program")?;
+            inputs::compare([litesvm, selkie], elf, &bytes)
+        } else {
+            compare_calls([litesvm, selkie], program.insert(bytes))
+        };
+        let line = line.map_err(|error| format!("{file}: {error}"))?;
         writeln!(text, "{name}: {line}").expect("writing to a string succeeds");
     }
     Ok(text)
+}
+
+/// Makes the calls below on both sides, and describes the first.
+fn compare_calls(sides: [&dyn Side; 2], elf: &[u8]) -> Result<String, Failure> {
+    let [there, here] = sides.map(|side| Observed::new(side, elf));
+    let there = there.map_err(|error| format!("LiteSVM: {error}"))?;
+    there.agree(&here.map_err(|error| format!("selkie: {error}"))?)
 }
 
 /// Everything that is compared of a program's calls.
