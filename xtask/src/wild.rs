@@ -2,8 +2,8 @@
 //!
 //! Programs are rows of `xtask/wild.tsv`: packages of crates.io, and folders of `testdata/wild`,
 //! whose version is `-`; `FOLDER/PACKAGE` names a member of a workspace. Each is copied, built for V3,
-//! built again as after a change, linked for V0, and run if the row says how. Results are kept in
-//! `target/wild/results.tsv`, and the table of `docs/rust-programs.md` is made from them.
+//! built again as after a change, linked for V0, and run if the row says how. The results are the
+//! table of `docs/rust-programs.md`, where rows that are not measured again stay as they are.
 
 use std::{
     collections::BTreeMap,
@@ -38,6 +38,14 @@ impl Row {
         self.package.split('/').next().unwrap_or_default()
     }
 
+    /// Returns the program's name in the table.
+    fn name(&self) -> String {
+        match self.version.as_str() {
+            "-" => format!("`testdata/wild/{}`", self.package),
+            version => format!("{} {version}", self.package),
+        }
+    }
+
     /// Returns the program's package, if it is the member of a workspace.
     fn member(&self) -> Option<&str> {
         Some(self.package.split_once('/')?.1)
@@ -52,8 +60,8 @@ type Measured = [String; 6];
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let rows = rows(&fs::read_to_string(repository().join("xtask/wild.tsv"))?)?;
     let folder = repository().join("target/wild");
-    let path = folder.join("results.tsv");
-    let mut results = read_results(&fs::read_to_string(&path).unwrap_or_default());
+    let document = repository().join(DOCUMENT);
+    let mut results = read_table(&fs::read_to_string(&document)?);
     if arguments != ["--table"] {
         let is_named = |it: &&Row| arguments.is_empty() || arguments.contains(&it.package);
         let chosen: Vec<&Row> = rows.iter().filter(is_named).collect();
@@ -65,23 +73,27 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         for row in chosen {
             let measured = measure(row, &folder)?;
             say(&format!("{} {}: {}", row.package, row.version, measured.join(", ")));
-            results.insert((row.package.clone(), row.version.clone()), measured);
-            fs::write(&path, write_results(&results))?;
+            results.insert(row.name(), measured);
+            write_table(&document, &rows, &results)?;
         }
     }
-    let document = repository().join(DOCUMENT);
-    let text = fs::read_to_string(&document)?;
-    fs::write(&document, with_table(&text, &table(&rows, &results))?)?;
+    write_table(&document, &rows, &results)
+}
+
+fn write_table(document: &Path, rows: &[Row], results: &Results) -> Result<()> {
+    let text = fs::read_to_string(document)?;
+    fs::write(document, with_table(&text, &table(rows, results))?)?;
     Ok(())
 }
 
 /// Builds the command, and copies it, so that the repository may be changed in the meantime.
 fn provide_selkie(folder: &Path) -> Result<()> {
-    output(Command::new("cargo").args(["build", "--quiet", "--package", "selkie-cli"]))?;
+    let arguments = ["build", "--quiet", "--release", "--package", "selkie-cli"];
+    output(Command::new("cargo").args(arguments))?;
     fs::create_dir_all(folder)?;
     // A former one may be running.
     let _ = fs::remove_file(folder.join("selkie"));
-    fs::copy(repository().join("target/debug/selkie"), folder.join("selkie"))?;
+    fs::copy(repository().join("target/release/selkie"), folder.join("selkie"))?;
     Ok(())
 }
 
@@ -218,7 +230,8 @@ fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let errors = said.lines().map(plain).filter(|it| it.starts_with("error"));
-    let message = program["errors"][0]["message"].as_str().map(str::to_owned);
+    let message = program["errors"][0]["message"].as_str().or(report["error"].as_str());
+    let message = message.map(str::to_owned);
     let reason = message.or_else(|| errors.into_iter().next()).unwrap_or_else(|| said.to_string());
     Ok(serde_json::json!({ "error": reason.replace(['\t', '\n'], " ") }))
 }
@@ -254,22 +267,23 @@ fn selkie() -> Command {
     command
 }
 
-type Results = BTreeMap<(String, String), Measured>;
+/// What was measured of a program, by its name in the table.
+type Results = BTreeMap<String, Measured>;
 
-fn read_results(text: &str) -> Results {
+/// Reads the results from the table in the document.
+fn read_table(document: &str) -> Results {
+    let table = document.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
+    let lines = table.map_or("", |(table, _)| table).lines().skip(3);
     let read = |line: &str| {
-        let columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
-        let [package, version, rest @ ..] = columns.as_slice() else { return None };
-        Some(((package.clone(), version.clone()), rest.to_vec().try_into().ok()?))
+        let line = line.strip_prefix("| ")?.strip_suffix('|')?.replace("\\|", "\t");
+        let columns: Vec<String> = line.split('|').map(|it| it.trim().replace('\t', "|")).collect();
+        let [name, _, v3, v0, units, first, again, failure, ..] = columns.as_slice() else {
+            return None;
+        };
+        let units = units.split(' ').next().unwrap_or_default();
+        Some((name.clone(), [v3, v0, units, first, again, failure].map(|it| it.to_string())))
     };
-    text.lines().filter_map(read).collect()
-}
-
-fn write_results(results: &Results) -> String {
-    let line = |((package, version), measured): (&(String, String), &Measured)| {
-        format!("{package}\t{version}\t{}\n", measured.join("\t"))
-    };
-    results.iter().map(line).collect()
+    lines.filter_map(read).collect()
 }
 
 /// Makes the table of the programs that were measured, in the order of the rows.
@@ -277,11 +291,8 @@ fn table(rows: &[Row], results: &Results) -> String {
     let heading = "| program | what it is | bytes, V3 | bytes, V0 | compute units | first build, s | rebuild, s | failure |\n\
                    |---|---|---|---|---|---|---|---|\n";
     let lines = rows.iter().filter_map(|row| {
-        let measured = results.get(&(row.package.clone(), row.version.clone()))?;
-        let name = match row.version.as_str() {
-            "-" => format!("`testdata/wild/{}`", row.package),
-            version => format!("{} {version}", row.package),
-        };
+        let name = row.name();
+        let measured = results.get(&name)?;
         let call = row.call.as_deref().unwrap_or_default();
         let [v3, v0, units, first, again, failure] = measured;
         let units = if units.is_empty() { String::new() } else { format!("{units} (`{call}`)") };
@@ -306,11 +317,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_lists_what_was_measured_in_the_order_of_the_rows() {
+    fn table_is_in_the_order_of_the_rows_and_read_again() {
         let rows = rows("heading\nb\t1.0.0\tSPL\t--data u8:1\na\t-\tAnchor\t\nc\t2.0.0\t\t\n");
         let rows = rows.expect("the rows are well-formed");
-        let results = read_results("a\t-\t\t\t\t7\t\terror: a | b\nb\t1.0.0\t10\t12\t30\t5\t2\t\n");
-        assert_eq!(read_results(&write_results(&results)), results);
+        let failed = ["", "", "", "7", "", "error: a | b"].map(str::to_owned);
+        let built = ["10", "12", "30", "5", "2", ""].map(str::to_owned);
+        let results = Results::from([
+            ("`testdata/wild/a`".to_owned(), failed),
+            ("b 1.0.0".to_owned(), built),
+        ]);
         let table = table(&rows, &results);
         let lines: Vec<&str> = table.lines().skip(2).collect();
         assert_eq!(
@@ -321,8 +336,9 @@ mod tests {
             ]
         );
         let document = format!("text\n{BEGIN}old\n{END}more\n");
-        let made = with_table(&document, "new\n").expect("it has a table");
-        assert_eq!(made, format!("text\n{BEGIN}\nnew\n\n{END}more\n"));
+        let made = with_table(&document, &table).expect("it has a table");
+        assert_eq!(made, format!("text\n{BEGIN}\n{table}\n{END}more\n"));
+        assert_eq!(read_table(&made), results);
     }
 
     #[test]
