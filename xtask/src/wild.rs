@@ -231,8 +231,10 @@ fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     let said = String::from_utf8_lossy(&output.stderr);
     let errors = said.lines().map(plain).filter(|it| it.starts_with("error"));
     let message = program["errors"][0]["message"].as_str().or(report["error"].as_str());
-    let message = message.map(str::to_owned);
-    let reason = message.or_else(|| errors.into_iter().next()).unwrap_or_else(|| said.to_string());
+    let reason = message
+        .map(str::to_owned)
+        .or_else(|| errors.into_iter().next())
+        .unwrap_or_else(|| said.to_string());
     Ok(serde_json::json!({ "error": reason.replace(['\t', '\n'], " ") }))
 }
 
@@ -273,6 +275,7 @@ type Results = BTreeMap<String, Measured>;
 /// Reads the results from the table in the document.
 fn read_table(document: &str) -> Results {
     let table = document.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
+    // A blank line and the two lines of the heading come first.
     let lines = table.map_or("", |(table, _)| table).lines().skip(3);
     let read = |line: &str| {
         let line = line.strip_prefix("| ")?.strip_suffix('|')?.replace("\\|", "\t");
