@@ -1,14 +1,14 @@
 //! `cargo xtask ports`: checks the code for other processors and systems, and runs the virtual
 //! machine's tests for Arm64 in an emulator.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use anyhow::{Result, ensure};
 
 use crate::{
     say,
     steps::{cargo_command, step, succeed},
-    toolchains::{provide, succeeds},
+    toolchains::{install_package, succeeds},
 };
 
 /// The crates that browsers may use.
@@ -36,9 +36,16 @@ const PORTS: &[(&str, &[&str])] = &[
 /// The target whose tests are run.
 const EMULATED: &str = "aarch64-unknown-linux-gnu";
 
-/// What running them needs: commands, and the Debian packages that have them.
-const EMULATION: &[(&str, &str)] =
-    &[("qemu-aarch64", "qemu-user"), ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")];
+/// The linker for this target.
+const LINKER: &str = "aarch64-linux-gnu-gcc";
+
+/// What running them needs: files of Debian packages, and these packages. The compiler's package
+/// only recommends the C library that its linker needs.
+const EMULATION: &[(&str, &str)] = &[
+    ("/usr/bin/qemu-aarch64", "qemu-user"),
+    ("/usr/bin/aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("/usr/aarch64-linux-gnu/lib/crti.o", "libc6-dev-arm64-cross"),
+];
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -66,7 +73,7 @@ fn test() -> Result<()> {
     let mut command = cargo_command();
     command.args(["test", "--quiet", "--locked", "--package", "selkie-vm", "--target", EMULATED]);
     let key = EMULATED.to_uppercase().replace('-', "_");
-    command.env(format!("CARGO_TARGET_{key}_LINKER"), "aarch64-linux-gnu-gcc");
+    command.env(format!("CARGO_TARGET_{key}_LINKER"), LINKER);
     command.env(format!("CARGO_TARGET_{key}_RUNNER"), "qemu-aarch64 -L /usr/aarch64-linux-gnu");
     succeed(&mut command)
 }
@@ -76,7 +83,7 @@ fn has_target(target: &str) -> bool {
 }
 
 fn is_emulated() -> bool {
-    let has = |(command, package): &(&str, &str)| provide(command, package);
+    let has = |(file, package): &(&str, &str)| Path::new(file).exists() || install_package(package);
     has_target(EMULATED) && EMULATION.iter().all(has)
 }
 

@@ -33,11 +33,14 @@ pub(crate) fn install() -> bool {
 
 /// Installs a Debian package unless its command exists.
 pub(crate) fn provide(command: &str, package: &str) -> bool {
-    in_path(command).is_some() || {
-        let updated = succeeds(Command::new("apt-get").args(["update", "-qq"]));
-        let arguments = ["install", "-y", "-qq", "--no-install-recommends", package];
-        updated && succeeds(Command::new("apt-get").args(arguments))
-    }
+    in_path(command).is_some() || install_package(package)
+}
+
+/// Installs a Debian package, without those that it only recommends.
+pub(crate) fn install_package(package: &str) -> bool {
+    let updated = succeeds(Command::new("apt-get").args(["update", "-qq"]));
+    let arguments = ["install", "-y", "-qq", "--no-install-recommends", package];
+    updated && succeeds(Command::new("apt-get").args(arguments))
 }
 
 /// Whether a command exists and succeeds. Its output is shown.
