@@ -29,6 +29,8 @@ use crate::{
 
 /// The number of frozen banks that are kept for readers.
 const BANKS_KEPT: usize = 16;
+/// The number of transactions for which starting one more thread is worth it.
+const TRANSACTIONS_PER_THREAD: usize = 32;
 /// The number of dropped transactions that are tried again.
 const RETRIES_MAX: usize = 4096;
 
@@ -256,7 +258,8 @@ impl Producer {
         let options = ProcessOptions { verify_signatures: false, ..ProcessOptions::default() };
         let (transactions, rest): (Vec<Transaction>, Vec<_>) =
             submissions.into_iter().map(|it| (it.transaction, (it.reply, it.retries))).unzip();
-        let threads = self.shared.options.threads.max(1);
+        let worth = transactions.len() / TRANSACTIONS_PER_THREAD;
+        let threads = self.shared.options.threads.min(worth).max(1);
         let outcomes = self.working.process_batch(&transactions, &options, threads)?;
         for ((transaction, outcome), (reply, retries)) in
             transactions.into_iter().zip(outcomes).zip(rest)
