@@ -58,7 +58,8 @@ pub struct Limits {
     pub queue_bytes_max: usize,
     /// The number of accounts that a scan returns.
     pub scan_accounts_max: usize,
-    /// How long a client may take to send a request's head.
+    /// How long a client may take to send a request's head, and how long a connection may be idle.
+    /// web3.js uses connections again that were idle for up to 19 seconds.
     pub head_timeout: Duration,
     /// How long a client may take to send a request's body.
     pub body_timeout: Duration,
@@ -89,7 +90,7 @@ impl Default for Limits {
             queue_max: 4096,
             queue_bytes_max: 64 * 1024 * 1024,
             scan_accounts_max: 1_000_000,
-            head_timeout: Duration::from_secs(10),
+            head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             send_timeout: Duration::from_secs(10),
             quic_connections_max: 2000,
