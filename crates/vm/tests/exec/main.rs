@@ -11,6 +11,7 @@ use std::{
     fmt::Write,
     fs,
     path::{Path, PathBuf},
+    thread,
 };
 
 use selkie_asm::{Options, assemble};
@@ -37,14 +38,25 @@ fn programs_match_their_headers() {
     paths.sort();
     assert!(paths.len() >= 60, "there are only {} programs", paths.len());
 
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part = paths.len().div_ceil(threads);
+    let failures: String = thread::scope(|scope| {
+        let parts: Vec<_> = paths.chunks(part).map(|it| scope.spawn(|| check_all(it))).collect();
+        parts.into_iter().map(|it| it.join().expect("a check does not panic")).collect()
+    });
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// Returns the failures of some programs.
+fn check_all(paths: &[PathBuf]) -> String {
     let mut failures = String::new();
-    for path in &paths {
+    for path in paths {
         if let Err(failure) = check(path) {
             let name = path.file_name().expect("it is a file").display();
             let _ = writeln!(failures, "testdata/exec/{name}:\n{failure}");
         }
     }
-    assert!(failures.is_empty(), "\n{failures}");
+    failures
 }
 
 /// Runs every case of a program.
