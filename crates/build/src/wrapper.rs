@@ -23,6 +23,10 @@ use crate::{system::write_if_changed, target};
 /// The code of the diagnostic about a crash of rustc.
 const CRASH: &str = "selkie::crash";
 
+/// The code of the diagnostic about an operation that LLVM has no instructions for. Other debug
+/// information cannot help there.
+const UNSELECTED: &str = "selkie::unselected";
+
 /// The exit code of rustc after a mistake of its own. After errors of the program it is 1.
 const INTERNAL_ERROR: i32 = 101;
 
@@ -190,8 +194,9 @@ fn crash(name: &str, status: ExitStatus, plain: &[Vec<u8>]) -> Option<Value> {
         let (_, error) = text[at].split_once(LLVM_ERROR).expect("it contains the text");
         let function = text[at..].iter().find_map(|it| it.strip_prefix("In function: "));
         let function = function.map(selkie_inspect::demangle);
-        let place = function.map(|it| format!(" in `{it}`")).unwrap_or_default();
-        format!("LLVM cannot compile `{name}`{place}: {}", first_words(error))
+        let function = function.map(|it| format!(" in `{it}`")).unwrap_or_default();
+        let place = place(error);
+        format!("LLVM cannot compile `{name}`{function}{place}: {}", first_words(error))
     } else if status.code().is_none() {
         format!("rustc crashed while it compiled `{name}` ({status})")
     } else if status.code() == Some(INTERNAL_ERROR) {
@@ -207,10 +212,22 @@ fn crash(name: &str, status: ExitStatus, plain: &[Vec<u8>]) -> Option<Value> {
          = help: another `opt-level` in [profile.release], or another version of rustc \
          (--toolchain), may avoid it\n\n"
     );
+    let code = if message.contains("Cannot select") { UNSELECTED } else { CRASH };
     Some(json!({
-        "$message_type": "diagnostic", "message": message, "code": { "code": CRASH },
+        "$message_type": "diagnostic", "message": message, "code": { "code": code },
         "level": "error", "spans": [], "children": [], "rendered": rendered,
     }))
+}
+
+/// Returns where in the source it is, for what LLVM cannot select: the line, and where calls were
+/// inlined, also that of the outermost one, which is the program's own.
+fn place(error: &str) -> String {
+    let mut lines = error.split(" @[ ").skip(1).map(|it| it.trim_end_matches([' ', ']']));
+    match (lines.next(), lines.last()) {
+        (None, _) => String::new(),
+        (Some(line), None) => format!(" at {line}"),
+        (Some(line), Some(outermost)) => format!(" at {line}, inlined at {outermost}"),
+    }
 }
 
 /// Returns what LLVM cannot select, without the addresses and locations that follow.
@@ -220,7 +237,7 @@ fn first_words(error: &str) -> &str {
     error.get(..end).unwrap_or(error)
 }
 
-/// Returns whether a diagnostic is about a crash of rustc.
+/// Returns whether a diagnostic is about a crash of rustc that other debug information may avoid.
 pub(crate) fn is_about_crash(message: &Value) -> bool {
     message["code"]["code"] == CRASH
 }
@@ -320,6 +337,14 @@ mod tests {
         assert!(!is_started_by_cargo(&[]));
     }
 
+    #[test]
+    fn place_of_an_operation_names_the_outermost_call_too() {
+        let error =
+            "Cannot select: t7 = AtomicSwap @[ sync.rs:9:1 @[ cell.rs:8:2 @[ src/lib.rs:7:3 ] ] ]";
+        assert_eq!(place(error), " at sync.rs:9:1, inlined at src/lib.rs:7:3");
+        assert_eq!(place("Cannot select: t7 = AtomicSwap"), "");
+    }
+
     #[cfg(unix)]
     #[test]
     fn crashes_are_told_from_errors_in_the_program() {
@@ -336,8 +361,9 @@ mod tests {
         let unselected = crash(0x6500, unselected).expect("it is a crash");
         assert_eq!(
             unselected["message"],
-            "LLVM cannot compile `vault` in `vault::fill`: Cannot select: t7: i32 = AtomicSwap"
+            "LLVM cannot compile `vault` in `vault::fill` at a.rs:1: Cannot select: t7: i32 = AtomicSwap"
         );
+        assert!(!is_about_crash(&unselected));
         let internal = "\nthread 'rustc' panicked at compiler/a.rs:1:1:\nno entry\nnote: run with";
         let internal = crash(0x6500, internal).expect("it is an internal error");
         assert_eq!(
