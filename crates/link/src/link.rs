@@ -25,6 +25,10 @@ use crate::{
 /// NUL (anza sbpf: `elf_parser`).
 const LOADER_NAME_BYTES_MAX: usize = 15;
 
+/// What to do about a function that needs more stack than a frame has.
+const LARGE_FRAME: &str = "move large values to the heap (`Box` in Rust), or the code that uses them \
+    into functions of their own that are not inlined (`#[inline(never)]` in Rust)";
+
 /// Links objects and archives to a program.
 ///
 /// # Errors
@@ -205,7 +209,8 @@ fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut 
             "Stack offset of -{bytes} exceeded max offset of -{STACK_FRAME_BYTES} by {excess} \
              bytes, please minimize large stack variables"
         );
-        let mut error = LinkError::new(message).symbol(program.atoms[atom.0].name);
+        let name = program.atoms[atom.0].name;
+        let mut error = LinkError::new(message).symbol(name).help(LARGE_FRAME);
         let pc = placed.legal.deepest.and_then(|slot| placed.slot(slot)).unwrap_or(placed.start);
         error.source = source.line_at(pc).map(|it| it.to_string());
         error.kept_by = program.users_of(atom);
