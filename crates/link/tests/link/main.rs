@@ -9,6 +9,7 @@ mod mixed;
 mod object;
 mod parts;
 mod random;
+mod random_folding;
 mod refused;
 mod wide;
 
