@@ -114,6 +114,12 @@ impl LiteSVM {
         &mut self.accounts.svm
     }
 
+    /// Returns which features are active, which LiteSVM does not tell.
+    #[must_use]
+    pub fn features(&self) -> &FeatureSet {
+        &self.features
+    }
+
     /// Applies a function of [`Svm`] that takes the chain by value.
     fn map_svm(mut self, change: impl FnOnce(Svm) -> Svm) -> Self {
         self.change_svm(change);

@@ -1,0 +1,104 @@
+/** The native part (`src/`), and how its file is found. */
+
+export interface NativeAccount {
+  address: Uint8Array;
+  lamports: bigint;
+  data: Uint8Array;
+  owner: Uint8Array;
+  executable: boolean;
+}
+
+export interface NativeError {
+  name: string;
+  index?: number;
+  instruction?: string;
+  code?: number;
+}
+
+export interface NativeInstruction {
+  programIdIndex: number;
+  accounts: Uint8Array;
+  data: Uint8Array;
+  stackHeight: number;
+}
+
+export interface NativeOutcome {
+  error(): NativeError | null;
+  signature(): Uint8Array;
+  logs(): string[];
+  prettyLogs(): string;
+  innerInstructions(): NativeInstruction[][];
+  computeUnits(): bigint;
+  fee(): bigint;
+  returnProgram(): Uint8Array;
+  returnData(): Uint8Array;
+  postAccounts(): NativeAccount[];
+  text(isError: boolean): string;
+}
+
+export interface NativeFeatures {
+  activatedSlot(feature: Uint8Array): bigint | null;
+  activate(feature: Uint8Array, slot: bigint): void;
+  deactivate(feature: Uint8Array): void;
+  active(): Uint8Array[];
+  inactive(): Uint8Array[];
+  text(): string;
+}
+
+export interface NativeChain {
+  toBytes(): Uint8Array;
+  setComputeBudget(units: bigint, heapBytes: number): void;
+  setSigverify(verifies: boolean): void;
+  getSigverify(): boolean;
+  setBlockhashCheck(checks: boolean): void;
+  setSysvars(): void;
+  setFeatureSet(features: NativeFeatures): void;
+  setLamports(lamports: bigint): void;
+  setDefaultPrograms(): void;
+  setTransactionHistory(capacity: bigint): void;
+  setLogBytesLimit(limit?: bigint | null): void;
+  minimumBalance(dataBytes: bigint): bigint;
+  getAccount(key: Uint8Array): NativeAccount | null;
+  getProgramAccounts(program: Uint8Array): NativeAccount[];
+  setAccount(
+    key: Uint8Array,
+    lamports: bigint,
+    data: Uint8Array,
+    owner: Uint8Array,
+    executable: boolean,
+  ): void;
+  getBalance(key: Uint8Array): bigint | null;
+  latestBlockhash(): string;
+  expireBlockhash(): void;
+  getTransaction(signature: Uint8Array): NativeOutcome | null;
+  airdrop(key: Uint8Array, lamports: bigint): NativeOutcome;
+  addProgramFromFile(id: Uint8Array, path: string): void;
+  addProgram(id: Uint8Array, elf: Uint8Array, loader?: Uint8Array): void;
+  send(transaction: Uint8Array): NativeOutcome;
+  simulate(transaction: Uint8Array): NativeOutcome;
+  getSysvar(key: Uint8Array): Uint8Array | null;
+  setSysvar(key: Uint8Array, data: Uint8Array): void;
+}
+
+interface Native {
+  NativeChain: {
+    create(isComplete: boolean): NativeChain;
+    fromBytes(bytes: Uint8Array): NativeChain;
+  };
+  NativeFeatures: { create(isAll: boolean): NativeFeatures };
+}
+
+function load(): Native {
+  const file = `../selkie.${process.platform}-${process.arch}.node`;
+  try {
+    return require(file) as Native;
+  } catch (error) {
+    throw new Error(
+      `cannot load Selkie's native part for ${process.platform}-${process.arch} (${file}). ` +
+        "If the package has no such file, build it from source: see its README.",
+      { cause: error },
+    );
+  }
+}
+
+export const native = load();
