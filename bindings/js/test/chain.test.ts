@@ -118,7 +118,7 @@ test("an instruction's error has its index and code", async () => {
 
 test("an instruction's error without fields is a number", async () => {
   const [svm, alice] = await chain();
-  const tx = await sign(svm, alice, { programAddress: MEMO, data: Uint8Array.of(0xff) });
+  const tx = await sign(svm, alice, { programAddress: SYSTEM, data: Uint8Array.of(9) });
   const error = failed(svm.sendTransaction(tx)).err();
   assert.ok(typeof error === "object" && "err" in error);
   assert.equal(error.err(), 2); // InvalidInstructionData

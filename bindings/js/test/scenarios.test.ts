@@ -31,6 +31,7 @@ import {
   InstructionErrorCustom,
   InstructionErrorFieldless,
   LiteSVM,
+  SimulatedTransactionInfo,
   type TransactionError,
   TransactionErrorDuplicateInstruction,
   TransactionErrorFieldless,
@@ -168,21 +169,20 @@ function rpcError(error: TransactionError): unknown {
   return { [name]: { account_index: error.accountIndex } };
 }
 
-function checkResult(result: unknown, expect: Expect): void {
-  const failure = result instanceof FailedTransactionMetadata ? result : null;
-  const meta = failure?.meta() ?? (result as { meta?(): TransactionMetadata });
-  const metadata = meta instanceof TransactionMetadata ? meta : meta.meta?.();
-  assert.ok(metadata);
+type Result = TransactionMetadata | FailedTransactionMetadata | SimulatedTransactionInfo;
+
+function checkResult(result: Result, expect: Expect): void {
+  const metadata = result instanceof TransactionMetadata ? result : result.meta();
+  const hasFailed = result instanceof FailedTransactionMetadata;
   const actual: Required<Expect> = {
-    error: failure === null ? null : rpcError(failure.err()),
+    error: hasFailed ? rpcError(result.err()) : null,
     computeUnits: Number(metadata.computeUnitsConsumed()),
     fee: Number(metadata.fee()),
     logs: metadata.logs(),
     returnData: hex(metadata.returnData().data()),
   };
-  for (const [name, value] of Object.entries(expect)) {
-    assert.deepEqual(actual[name as keyof Expect], value, `${name}; the log:\n${actual.logs.join("\n")}`);
-  }
+  const given = Object.keys(expect) as (keyof Expect)[];
+  assert.deepEqual(Object.fromEntries(given.map((it) => [it, actual[it]])), expect);
 }
 
 function checkState(stage: Stage, { balances, accounts, slot, rentExemption }: Check): void {
