@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    clients, codegen, fixtures, gdb, peers, ports, repository, say,
+    clients, codegen, fixtures, gdb, npm, peers, ports, repository, say,
     steps::{cargo, cargo_command, step, succeed},
     tidy, toolchains, walkthroughs,
 };
@@ -106,6 +106,13 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
             Ok(())
         }
     })?;
+    step("the package for JavaScript", || match npm::is_installable() {
+        true => npm::run(&["--quick".to_owned()]),
+        false => {
+            say("skipped: node or npm is not installed");
+            Ok(())
+        }
+    })?;
     step("comparison with anza's engine", oracle)?;
     step("comparison with agave's processor", oracle_svm)?;
     step("linked programs on agave's processor", || match with_compilers {
@@ -153,7 +160,8 @@ fn skip_without_compilers() -> Result<()> {
 
 /// Other workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as
 /// compiling it, so it is linted while it is compiled (see [`oracle_svm`]).
-const LINTED: &[&str] = &["oracle", "bench", "bench-node", "bench-svm", "compat", "fuzz"];
+const LINTED: &[&str] =
+    &["oracle", "bench", "bench-node", "bench-svm", "bindings/js", "compat", "fuzz"];
 
 /// Peers' crates state a newer compiler than the one they need.
 fn lint_workspace(folder: &&str) -> Result<()> {

@@ -14,6 +14,7 @@ mod gdb;
 mod instructions;
 mod modules;
 mod node_torture;
+mod npm;
 mod peers;
 mod ports;
 mod ratchets;
@@ -106,6 +107,11 @@ const CHORES: &[Chore] = &[
         "peers",
         "--api | [--checkouts FOLDER] [SUITE...]  the test suites of LiteSVM and Mollusk, on compat",
         peers::run,
+    ),
+    (
+        "npm",
+        "[--quick]        build, test and pack the package for JavaScript, also for Arm64",
+        npm::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];

@@ -34,15 +34,16 @@ const PORTS: &[(&str, &[&str])] = &[
 ];
 
 /// The target whose tests are run.
-const EMULATED: &str = "aarch64-unknown-linux-gnu";
+pub(crate) const EMULATED: &str = "aarch64-unknown-linux-gnu";
 
 /// The linker for this target.
-const LINKER: &str = "aarch64-linux-gnu-gcc";
+pub(crate) const LINKER: &str = "aarch64-linux-gnu-gcc";
 
-/// What running them needs: files of Debian packages, and these packages. The compiler's package
-/// only recommends the C library that its linker needs.
-const EMULATION: &[(&str, &str)] = &[
-    ("/usr/bin/qemu-aarch64", "qemu-user"),
+/// What running them needs: files of Debian packages, and these packages.
+const EMULATION: &[(&str, &str)] = &[("/usr/bin/qemu-aarch64", "qemu-user")];
+
+/// What linking them needs. The compiler's package only recommends the C library that its linker needs.
+const LINKAGE: &[(&str, &str)] = &[
     ("/usr/bin/aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("/usr/aarch64-linux-gnu/lib/crti.o", "libc6-dev-arm64-cross"),
 ];
@@ -83,8 +84,17 @@ fn has_target(target: &str) -> bool {
 }
 
 fn is_emulated() -> bool {
+    is_linkable() && are_installed(EMULATION)
+}
+
+/// Whether programs for [`EMULATED`] can be built here.
+pub(crate) fn is_linkable() -> bool {
+    has_target(EMULATED) && are_installed(LINKAGE)
+}
+
+fn are_installed(files: &[(&str, &str)]) -> bool {
     let has = |(file, package): &(&str, &str)| Path::new(file).exists() || install_package(package);
-    has_target(EMULATED) && EMULATION.iter().all(has)
+    files.iter().all(has)
 }
 
 fn skip(reason: &str) -> Result<()> {
