@@ -160,8 +160,16 @@ fn skip_without_compilers() -> Result<()> {
 
 /// Other workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as
 /// compiling it, so it is linted while it is compiled (see [`oracle_svm`]).
-const LINTED: &[&str] =
-    &["oracle", "bench", "bench-node", "bench-svm", "bindings/js", "compat", "fuzz"];
+const LINTED: &[&str] = &[
+    "oracle",
+    "bench",
+    "bench-node",
+    "bench-svm",
+    "bindings/js",
+    "bindings/python",
+    "compat",
+    "fuzz",
+];
 
 /// Peers' crates state a newer compiler than the one they need.
 fn lint_workspace(folder: &&str) -> Result<()> {

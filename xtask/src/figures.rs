@@ -23,6 +23,7 @@ pub(crate) const WORKSPACES: &[(&str, &[&str])] = &[
     ("bench", &["bench/"]),
     ("bench-node", &["bench-node/"]),
     ("bench-svm", &["bench-svm/"]),
+    ("bindings-python", &["bindings/python/"]),
     ("compat", &["compat/"]),
     ("fuzz", &["fuzz/"]),
 ];

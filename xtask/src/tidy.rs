@@ -44,6 +44,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/vm/tests/frozen.rs",
     "bench-svm/src/litesvm.rs",
     "bench/src/anza.rs",
+    "bindings/python/src/arrow.rs",
     "examples/rust/heap/src/lib.rs",
     "oracle/src/anza.rs",
 ];

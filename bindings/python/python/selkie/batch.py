@@ -1,0 +1,272 @@
+"""Batches of self-contained transactions: Arrow record batches of items in, of results out.
+
+A result depends on its item alone, and on what the item refers to by hash: not on threads, engine,
+machine or the items beside it. So any engine that moves Arrow batches may distribute the work and
+repeat any part of it. docs/scale.md of Selkie describes the tables.
+
+    from selkie import batch
+
+    base = batch.read_base("items/contents")
+    for results in batch.run(batches, base, threads=8):
+        ...
+
+`run` takes and returns one batch at a time, so memory does not grow with the input. It runs without
+the interpreter's lock. Its threads end with each batch, so a process may fork between batches.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+from selkie import _native
+from selkie._native import Base, Digest
+from selkie.engine import engine_name
+
+__all__ = [
+    "Base",
+    "Digest",
+    "Summary",
+    "contents_schema",
+    "digest_of",
+    "items_schema",
+    "read_base",
+    "results_schema",
+    "run",
+    "run_file",
+    "run_folder",
+    "shared_base",
+]
+
+ROWS = 1024
+"""How many rows of a file are in memory at once."""
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def run(
+    items: Any,
+    base: Base,
+    *,
+    threads: int | None = None,
+    engine: str | None = None,
+    logs: bool = False,
+    data: bool = False,
+) -> Iterator[Any]:
+    """Run the items of each batch, and return an iterator over batches of results.
+
+    `items` is an iterable of record batches, or one object that streams them: of pyarrow, polars or
+    whatever else implements Arrow's PyCapsule interface. Results are `pyarrow.RecordBatch`es where
+    pyarrow is installed; without, objects with `__arrow_c_array__`.
+
+    `threads` is one per processor unless given, `engine` that of `SELKIE_ENGINE`. With `logs` the
+    results hold log lines, with `data` the data of written accounts.
+
+    Items that are invalid have results that say so. An exception is raised if a batch does not have
+    the columns of `items_schema()`.
+    """
+    options = (threads or processors(), engine_name(engine), logs, data)
+    convert = _converter()
+    for batch in _batches(items):
+        yield convert(_native.run_batch(batch, base, *options))
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _batches(items: Any) -> Iterable[Any]:
+    if hasattr(items, "__arrow_c_array__"):
+        return [items]
+    if hasattr(items, "__arrow_c_stream__"):
+        return _native.BatchStream(items)
+    return items  # type: ignore[no-any-return]
+
+
+def _converter() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        return lambda batch: batch
+    return pyarrow.record_batch
+
+
+def items_schema() -> Any:
+    """Return the schema of items: a `pyarrow.Schema` where pyarrow is installed."""
+    return _schema(_native.items_schema())
+
+
+def results_schema() -> Any:
+    """Return the schema of results: a `pyarrow.Schema` where pyarrow is installed."""
+    return _schema(_native.results_schema())
+
+
+def contents_schema() -> Any:
+    """Return the schema of contents: a `pyarrow.Schema` where pyarrow is installed."""
+    return _schema(_native.contents_schema())
+
+
+def _schema(schema: _native.BatchSchema) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        return schema
+    return pyarrow.schema(schema)
+
+
+def read_base(contents: PathLike) -> Base:
+    """Read contents from Parquet files: a file, or all `*.parquet` of a folder. Needs pyarrow."""
+    from pyarrow import parquet
+
+    base = Base()
+    for path in shards(contents):
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=64):
+                base.add_table(batch)
+    return base
+
+
+def shards(folder: PathLike) -> list[Path]:
+    """Return the Parquet files of a folder, sorted by name. A file stands for itself."""
+    path = Path(folder)
+    return [path] if path.is_file() else sorted(path.glob("*.parquet"))
+
+
+_lock = threading.Lock()
+_bases: dict[str, Base] = {}
+
+
+def shared_base(contents: PathLike) -> Base:
+    """Return what `read_base` does, read once per process, so that programs are compiled once."""
+    key = os.fspath(contents)
+    with _lock:
+        if key not in _bases:
+            _bases[key] = read_base(key)
+        return _bases[key]
+
+
+def _after_fork() -> None:
+    """Forget what threads of the parent may have been using, in the middle of a change."""
+    global _lock
+    _lock = threading.Lock()
+    # The objects stay alive: to drop them could wait for locks whose owners are not here.
+    _abandoned.append(dict(_bases))
+    _bases.clear()
+
+
+_abandoned: list[dict[str, Base]] = []
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+@dataclass
+class Summary:
+    """What was run."""
+
+    digest: Digest = field(default_factory=Digest)
+    unexpected: int = 0
+    files_skipped: int = 0
+
+    def add(self, results: Any) -> None:
+        """Add a batch of results."""
+        self.digest.add(results)
+        matches = results.column(results.schema.get_field_index("matches"))
+        self.unexpected += matches.false_count
+
+
+def run_file(
+    items: PathLike,
+    results: PathLike,
+    base: Base,
+    *,
+    threads: int | None = None,
+    engine: str | None = None,
+    rows: int = ROWS,
+) -> int:
+    """Run the items of a Parquet file and write a file of results. Return the number of items.
+
+    The file of results gets its name when it is complete. If it is there already, nothing is run and
+    0 is returned. Needs pyarrow.
+    """
+    from pyarrow import parquet
+
+    path = Path(results)
+    if path.exists():
+        return 0
+    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    done = 0
+    try:
+        with parquet.ParquetFile(items) as file:
+            with parquet.ParquetWriter(part, results_schema()) as writer:
+                batches = file.iter_batches(batch_size=rows)
+                for batch in run(batches, base, threads=threads, engine=engine):
+                    writer.write_batch(batch)
+                    done += batch.num_rows
+        _publish(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return done
+
+
+def _publish(part: Path, path: Path) -> None:
+    """Write a file to the disk, then give it its name."""
+    with open(part, "rb+") as file:
+        os.fsync(file.fileno())
+    os.replace(part, path)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what attempts that were killed have left in a folder of results that is complete."""
+    for part in folder.glob("*.parquet.*.part"):
+        part.unlink(missing_ok=True)
+
+
+def run_folder(
+    source: PathLike, out: PathLike, *, threads: int | None = None, engine: str | None = None
+) -> int:
+    """Run the items of a folder, file by file. Return the number of items that were run.
+
+    The folder has `items/*.parquet` and `contents/*.parquet`. Files whose results are in `out` are
+    skipped, so a run that was killed goes on. With the environment variables of an indexed job of
+    Kubernetes or of a job array of Slurm, see `share`.
+    """
+    base = read_base(Path(source) / "contents")
+    target = Path(out)
+    target.mkdir(parents=True, exist_ok=True)
+    files = share(shards(Path(source) / "items"))
+    one = [run_file(it, target / it.name, base, threads=threads, engine=engine) for it in files]
+    return sum(one)
+
+
+def share(files: list[Path]) -> list[Path]:
+    """Return this process's share of files: all, or those of its index in a job of many.
+
+    `SHARD_INDEX` and `SHARD_COUNT` say which; else what Slurm sets for an array from 0.
+    """
+    index = os.environ.get("SHARD_INDEX") or os.environ.get("SLURM_ARRAY_TASK_ID")
+    count = os.environ.get("SHARD_COUNT") or os.environ.get("SLURM_ARRAY_TASK_COUNT")
+    if index is None or count is None:
+        return files
+    return files[int(index) :: int(count)]
+
+
+def digest_of(results: PathLike) -> Summary:
+    """Return the digest of results in Parquet files: a file, or a folder. Needs pyarrow."""
+    from pyarrow import parquet
+
+    summary = Summary()
+    columns = ["item_id", "effects_hash", "matches"]
+    for path in shards(results):
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=65536, columns=columns):
+                summary.add(batch)
+    return summary

@@ -1,0 +1,60 @@
+"""Batches on Ray: one task for each file of items, whose results appear when they are complete.
+
+    ray.init("auto")
+    selkie.ray.run("/shared/items", "/shared/results")
+
+Ray repeats the tasks of nodes that die. If the driver dies, run it again: files that have results are
+skipped. Both folders are seen by all nodes under the same path.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from selkie import batch
+
+__all__ = ["run"]
+
+WAITING_MAX = 1000
+"""How many tasks wait in Ray at once."""
+
+
+def run(
+    source: str,
+    out: str,
+    *,
+    threads: int = 1,
+    engine: str | None = None,
+    retries: int = 10,
+) -> int:
+    """Run the items of a folder. Return the number of items that were run.
+
+    The folder has `items/*.parquet` and `contents/*.parquet`. A task has `threads` processors and is
+    tried again up to `retries` times after its worker died. An error of a task itself is raised.
+    """
+    target = Path(out)
+    target.mkdir(parents=True, exist_ok=True)
+    contents = os.fspath(Path(source) / "contents")
+    task = ray.remote(num_cpus=threads, max_retries=retries)(_run_file)
+    done: int = 0
+    waiting: list[Any] = []
+    for path in batch.shards(Path(source) / "items"):
+        results = target / path.name
+        if results.exists():
+            continue
+        waiting.append(task.remote(str(path), str(results), contents, threads, engine))
+        if len(waiting) >= WAITING_MAX:
+            ready, waiting = ray.wait(waiting)
+            done += sum(ray.get(ready))
+    done += sum(ray.get(waiting))
+    batch.sweep(target)
+    return done
+
+
+def _run_file(items: str, results: str, contents: str, threads: int, engine: str | None) -> int:
+    base = batch.shared_base(contents)
+    return batch.run_file(items, results, base, threads=threads, engine=engine)

@@ -1,0 +1,61 @@
+"""Batches on Apache Spark, and on everything that speaks its API: Sail, Databricks and others.
+
+    results = simulate(spark.read.parquet("items/items"), "/shared/items/contents")
+    results.write.parquet("results")
+
+Spark repeats tasks of executors that die and commits each file once. Workers import this package, and
+see the contents under the same path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from selkie import batch
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    items: Any,
+    contents: str,
+    *,
+    threads: int = 1,
+    engine: str | None = None,
+    logs: bool = False,
+    data: bool = False,
+) -> Any:
+    """Run the items of a DataFrame, and return a DataFrame of results.
+
+    `items` has the columns of `selkie.batch.items_schema()`. `contents` is the folder of contents, as
+    workers see it; each worker reads it once. `threads` is the number per task: as many as
+    `spark.task.cpus`.
+    """
+    def work(batches: Iterable[Any]) -> Iterator[Any]:
+        from selkie import batch
+
+        schema = batch.items_schema()
+        base = batch.shared_base(contents)
+        # Engines differ in the types that they use for binary and text.
+        cast = (it.select(schema.names).cast(schema) for it in batches)
+        return batch.run(cast, base, threads=threads, engine=engine, logs=logs, data=data)
+
+    return items.mapInArrow(work, spark_schema(batch.results_schema()))
+
+
+def spark_schema(schema: Any) -> str:
+    """Return a schema of pyarrow in Spark's language."""
+    return ", ".join(f"{field.name} {_spark_type(field.type)}" for field in schema)
+
+
+def _spark_type(kind: Any) -> str:
+    from pyarrow import types
+
+    if types.is_list(kind):
+        return f"array<{_spark_type(kind.value_type)}>"
+    if types.is_struct(kind):
+        fields = (kind.field(index) for index in range(kind.num_fields))
+        return f"struct<{', '.join(f'{it.name}: {_spark_type(it.type)}' for it in fields)}>"
+    names = {"int64": "bigint", "string": "string", "binary": "binary", "bool": "boolean"}
+    return names[str(kind)]

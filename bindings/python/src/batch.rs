@@ -1,0 +1,129 @@
+//! Batches of items.
+
+use std::{
+    num::NonZeroUsize,
+    sync::{OnceLock, PoisonError, RwLock},
+    time::Instant,
+};
+
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
+use selkie_batch::{RunOptions, schema};
+
+use crate::{
+    arrow::{Batch, BatchSchema, import},
+    engine::engine,
+    errors::{detached, exception},
+};
+
+/// What items refer to by hash, and the programs that are ready to run.
+#[pyclass(frozen, module = "selkie._native")]
+#[derive(Default, Debug)]
+pub(crate) struct Base(RwLock<selkie_batch::Base>);
+
+#[pymethods]
+impl Base {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a content and returns its hash.
+    fn add<'py>(&self, py: Python<'py>, data: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
+        let hash = detached(py, || self.write().add(data))?;
+        Ok(PyBytes::new(py, &hash))
+    }
+
+    /// Adds the rows of a table of contents.
+    fn add_table(&self, table: &Bound<'_, PyAny>) -> PyResult<()> {
+        let batch = import(table)?;
+        let added = detached(table.py(), || self.write().add_table(&batch))?;
+        added.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+impl Base {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, selkie_batch::Base> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs the items of a batch.
+#[pyfunction]
+pub(crate) fn run_batch(
+    items: &Bound<'_, PyAny>,
+    base: &Bound<'_, Base>,
+    threads: NonZeroUsize,
+    engine: &str,
+    logs: bool,
+    data: bool,
+) -> PyResult<Batch> {
+    let options = RunOptions {
+        threads,
+        engine: self::engine(engine)?,
+        keeps_logs: logs,
+        keeps_data: data,
+        clock: Some(nanoseconds),
+    };
+    let batch = import(items)?;
+    let base = &base.get().0;
+    let run = || {
+        let base = base.read().unwrap_or_else(PoisonError::into_inner);
+        selkie_batch::run(&batch, &base, &options)
+    };
+    let results = detached(items.py(), run)?;
+    results.map(Batch).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Returns the time since the first call, in nanoseconds.
+#[expect(clippy::disallowed_methods, reason = "times are only shown")]
+fn nanoseconds() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[pyfunction]
+pub(crate) fn items_schema() -> BatchSchema {
+    BatchSchema(schema::items())
+}
+
+#[pyfunction]
+pub(crate) fn results_schema() -> BatchSchema {
+    BatchSchema(schema::results())
+}
+
+#[pyfunction]
+pub(crate) fn contents_schema() -> BatchSchema {
+    BatchSchema(schema::contents())
+}
+
+/// Proves that two runs executed the same items with the same effects.
+#[pyclass(module = "selkie._native")]
+#[derive(Default, Debug)]
+pub(crate) struct Digest(selkie_batch::Digest);
+
+#[pymethods]
+impl Digest {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the results of a batch.
+    fn add(&mut self, results: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.add(&import(results)?).map_err(exception)
+    }
+
+    /// Adds the results of another digest.
+    fn merge(&mut self, other: &Self) {
+        self.0.merge(&other.0);
+    }
+
+    #[getter]
+    fn items(&self) -> u64 {
+        self.0.items
+    }
+
+    fn hex(&self) -> String {
+        self.0.to_hex()
+    }
+}
