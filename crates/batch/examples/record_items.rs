@@ -28,6 +28,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// How many owners of tokens and counters there are.
 const OWNERS: u64 = 64;
+/// The first number of the second chain's transactions.
+const SECOND_CHAIN: u64 = 1 << 30;
 const SOL: u64 = 1_000_000_000;
 
 fn main() -> Result<()> {
@@ -46,8 +48,10 @@ fn main() -> Result<()> {
     for (file, start) in (0..count).step_by(per_file).enumerate() {
         let mut items = Items::new();
         for index in start..count.min(start + per_file) {
-            let (which, index) = (index % 2, index as u64 / 2);
-            chains[which].record(index, environments[which], &mut contents, &mut items)?;
+            let which = index % 2;
+            // The chains have numbers of their own, so that no two items are the same.
+            let number = (index / 2) as u64 + which as u64 * SECOND_CHAIN;
+            chains[which].record(number, environments[which], &mut contents, &mut items)?;
         }
         write(&folder.join("items").join(format!("{file:05}.parquet")), &items.finish()?)?;
     }
