@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    clients, codegen, fixtures, gdb, npm, peers, ports, repository, say,
+    clients, codegen, fixtures, gdb, npm, peers, ports, repository, say, scale,
     steps::{cargo, cargo_command, step, succeed},
     tidy, toolchains, walkthroughs,
 };
@@ -113,6 +113,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
             Ok(())
         }
     })?;
+    scale::run(&["--ci".to_owned()])?;
     step("comparison with anza's engine", oracle)?;
     step("comparison with agave's processor", oracle_svm)?;
     step("linked programs on agave's processor", || match with_compilers {

@@ -18,6 +18,7 @@ mod npm;
 mod peers;
 mod ports;
 mod ratchets;
+mod scale;
 mod solana_cli;
 mod source;
 mod steps;
@@ -25,6 +26,7 @@ mod tidy;
 mod toolchains;
 mod vscode;
 mod walkthroughs;
+mod wheel;
 mod wild;
 
 use std::{
@@ -112,6 +114,12 @@ const CHORES: &[Chore] = &[
         "npm",
         "[--quick]        build, test and pack the package for JavaScript, also for Arm64",
         npm::run,
+    ),
+    ("wheel", "[FOLDER]       build the Python package", wheel::run),
+    (
+        "scale",
+        "[--ci | ITEMS]  the Python package, and one digest from Spark, Sail and Ray with kills",
+        scale::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];

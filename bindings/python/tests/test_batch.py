@@ -174,6 +174,10 @@ def test_a_folder_is_resumed_and_shared(tmp_path: Path, monkeypatch: pytest.Monk
     first.unlink()
     for index in ["0", "1"]:
         monkeypatch.setenv("SHARD_INDEX", index)
+        command = [sys.executable, "-m", "selkie.batch", str(ITEMS), str(parts)]
+        subprocess.run(command, check=True)
+    with pytest.raises(ValueError, match="there are 2 shares"):
+        monkeypatch.setenv("SHARD_INDEX", "2")
         batch.run_folder(ITEMS, parts)
     left, right = batch.digest_of(whole), batch.digest_of(parts)
     assert (left.digest.hex(), left.digest.items) == (right.digest.hex(), right.digest.items)

@@ -17,6 +17,7 @@ the interpreter's lock. Its threads end with each batch, so a process may fork b
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import uuid
 from collections.abc import Iterable, Iterator
@@ -236,8 +237,8 @@ def run_folder(
     """Run the items of a folder, file by file. Return the number of items that were run.
 
     The folder has `items/*.parquet` and `contents/*.parquet`. Files whose results are in `out` are
-    skipped, so a run that was killed goes on. With the environment variables of an indexed job of
-    Kubernetes or of a job array of Slurm, see `share`.
+    skipped, so a run that was killed goes on. In an indexed job of Kubernetes or a job array of Slurm,
+    it is the process's share of the files (see `share`).
     """
     base = read_base(Path(source) / "contents")
     target = Path(out)
@@ -247,16 +248,28 @@ def run_folder(
     return sum(one)
 
 
+INDEXES = ("SHARD_INDEX", "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID")
+COUNTS = ("SHARD_COUNT", "SLURM_ARRAY_TASK_COUNT")
+
+
 def share(files: list[Path]) -> list[Path]:
     """Return this process's share of files: all, or those of its index in a job of many.
 
-    `SHARD_INDEX` and `SHARD_COUNT` say which; else what Slurm sets for an array from 0.
+    The index is `SHARD_INDEX`, or what Kubernetes sets for an indexed job or Slurm for an array from
+    0; the number of processes is `SHARD_COUNT`, or what Slurm sets.
     """
-    index = os.environ.get("SHARD_INDEX") or os.environ.get("SLURM_ARRAY_TASK_ID")
-    count = os.environ.get("SHARD_COUNT") or os.environ.get("SLURM_ARRAY_TASK_COUNT")
-    if index is None or count is None:
+    index, count = _number(INDEXES), _number(COUNTS)
+    if count is None:
         return files
-    return files[int(index) :: int(count)]
+    if index is None or not 0 <= index < count:
+        raise ValueError(f"{' or '.join(INDEXES)} is {index}, but there are {count} shares")
+    return files[index::count]
+
+
+def _number(names: tuple[str, ...]) -> int | None:
+    """Return the number of the first variable of the environment that is set."""
+    texts = (os.environ.get(name) for name in names)
+    return next((int(text) for text in texts if text), None)
 
 
 def digest_of(results: PathLike) -> Summary:
@@ -270,3 +283,14 @@ def digest_of(results: PathLike) -> Summary:
             for batch in file.iter_batches(batch_size=65536, columns=columns):
                 summary.add(batch)
     return summary
+
+
+def main(arguments: list[str]) -> None:
+    """Run `python -m selkie.batch ITEMS RESULTS`."""
+    if len(arguments) != 2:
+        raise SystemExit("usage: python -m selkie.batch ITEMS RESULTS")
+    print(f"{run_folder(*arguments)} items")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pyspark.sql.pandas.types import from_arrow_schema
+
 from selkie import batch
 
 __all__ = ["simulate"]
@@ -41,21 +43,4 @@ def simulate(
         cast = (it.select(schema.names).cast(schema) for it in batches)
         return batch.run(cast, base, threads=threads, engine=engine, logs=logs, data=data)
 
-    return items.mapInArrow(work, spark_schema(batch.results_schema()))
-
-
-def spark_schema(schema: Any) -> str:
-    """Return a schema of pyarrow in Spark's language."""
-    return ", ".join(f"{field.name} {_spark_type(field.type)}" for field in schema)
-
-
-def _spark_type(kind: Any) -> str:
-    from pyarrow import types
-
-    if types.is_list(kind):
-        return f"array<{_spark_type(kind.value_type)}>"
-    if types.is_struct(kind):
-        fields = (kind.field(index) for index in range(kind.num_fields))
-        return f"struct<{', '.join(f'{it.name}: {_spark_type(it.type)}' for it in fields)}>"
-    names = {"int64": "bigint", "string": "string", "binary": "binary", "bool": "boolean"}
-    return names[str(kind)]
+    return items.mapInArrow(work, from_arrow_schema(batch.results_schema()))
