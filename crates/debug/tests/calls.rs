@@ -1,23 +1,11 @@
 //! Frames and steps across invocations, in programs without debug information.
 
-use selkie::{Signer as _, Svm, address, fixture::Fixture, keypair, programs, token};
-use selkie_debug::{Direction, Filters, Granularity, History, Motion, PathMap, Session, Stop};
-use selkie_replay::{DebugFiles, ReplayFile};
+mod support;
 
-/// Creates an associated token account: the program invokes the token program.
-fn session() -> Session {
-    let payer = keypair("payer");
-    let (mint, owner) = (address("mint"), address("owner"));
-    let mut svm = Svm::new();
-    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
-    let token = programs::TOKEN.id;
-    svm.set_mint(mint, &token, &payer.pubkey(), 6).unwrap();
-    let create = token::create_associated(&token, &payer.pubkey(), &owner, &mint);
-    let transaction = svm.sign(&[create], &[&payer]).unwrap();
-    let fixture = Fixture::record(&svm, "create", &transaction);
-    let timeline = ReplayFile::from(fixture).timeline(0).unwrap();
-    Session::new(History::new(timeline, &DebugFiles::default()), PathMap::default())
-}
+use selkie::programs;
+use selkie_debug::{Direction, Filters, Granularity, Motion, Session, Stop};
+
+use support::session;
 
 /// Goes to the first instruction of an invoked program.
 fn in_callee() -> Session {
@@ -42,6 +30,50 @@ fn callers_are_frames_of_another_program() {
     assert!(session.registers(0).len() > session.registers(last).len() || last == 1);
     assert_ne!(session.memory(0, input, 4096), session.memory(last, input, 4096));
     assert_eq!(session.memory(last, input, 8).len(), 8);
+}
+
+/// The first address of the heap, which every program has of its own.
+const HEAP: u64 = 0x3_0000_0000;
+
+#[test]
+fn only_what_runs_can_be_changed() {
+    let mut session = in_callee();
+    let (caller, registers) = (session.frames().len() - 1, session.registers(0));
+    let heap = session.memory(0, HEAP, 8);
+    for target in ["$r6", "*(u64*)0x300000000"] {
+        let error = session.assign(caller, target, "1234").unwrap_err();
+        assert!(error.message.contains("step out to it first"), "{}", error.message);
+    }
+    assert!(session.write_memory(caller, HEAP, &[7; 8]).is_err());
+    assert_eq!((session.registers(0), session.memory(0, HEAP, 8)), (registers, heap));
+    session.assign(0, "$r6", "1234").unwrap();
+    session.write_memory(0, HEAP, &[7; 8]).unwrap();
+    assert!(session.registers(0).contains(&("r6".to_owned(), 1234)));
+    assert_eq!(session.memory(0, HEAP, 8), [7; 8]);
+}
+
+#[test]
+fn callers_in_the_same_program_share_its_memory() {
+    let mut session = session();
+    while session.frames().len() < 2 {
+        session.go(Motion::In, Direction::Forward, Granularity::Instruction);
+        assert!(!session.is_at_end(), "the program calls functions");
+    }
+    assert_eq!(session.frames()[1].frame.height, 1);
+    let error = session.assign(1, "$r6", "1234").unwrap_err();
+    assert!(error.message.contains("registers"), "{}", error.message);
+    session.assign(1, "*(u64*)0x300000000", "1234").unwrap();
+    assert_eq!(session.memory(0, HEAP, 2), 1234_u16.to_le_bytes());
+}
+
+#[test]
+fn watches_are_of_the_frame_they_were_set_in() {
+    let mut session = in_callee();
+    let (callee, caller) = (session.frame_id(0), session.frame_id(session.frames().len() - 1));
+    session.add_watch(caller, "heap", HEAP, 8);
+    let watch = &session.watches()[0];
+    assert_eq!((watch.instruction, watch.height), (caller.instruction, 1));
+    assert_ne!(watch.instruction, callee.instruction);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Conversations with the debug adapter: `testdata/dap/*.txt`.
 //!
 //! A line `> command {arguments}` is a request. The lines after it are what it causes: `< {body}` or
-//! `< error "text"` for the response, `! event {body}` for events. All conversations are about the
-//! program `squares.s`. `UPDATE=1` rewrites the lines.
+//! `< error "text"` for the response, `! event {body}` for events. The conversations are about
+//! the program `squares.s`, and one about an invocation by another program. `UPDATE=1` rewrites the
+//! lines.
+
+mod support;
 
 use std::{
     env,
@@ -50,6 +53,7 @@ impl Surroundings for Files {
     fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
         match arguments.replay.as_str() {
             "squares" => Ok(session()),
+            "invocation" => Ok(support::session()),
             other => Err(format!("cannot read {other}")),
         }
     }

@@ -73,7 +73,8 @@ impl Console {
         let message = "the value is in a register: watch one in memory, as *pointer";
         let address = shown.value.address().ok_or(message)?;
         let len = self.session.size_of(self.frame, &shown.value);
-        let id = self.session.add_watch(source, address, len);
+        let frame = self.session.frame_id(self.frame);
+        let id = self.session.add_watch(frame, source, address, len);
         Ok(Outcome::Text(format!("watch {id} of {source}: {len} bytes at {address:#x}")))
     }
 

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     breakpoint::{Filters, Place, Request},
+    history::FrameId,
     session::Stop,
 };
 
@@ -129,9 +130,10 @@ impl Server {
             false => self.range_of(frame, &arguments)?,
         };
         let name = &arguments.name;
+        let id = self.session()?.frame_id(frame);
         Ok(match range {
             Some((address, len)) => json!({
-                "dataId": format!("{address:#x} {len} {name}"),
+                "dataId": format!("{address:#x}@{}:{} {len} {name}", id.instruction, id.height),
                 "description": format!("{name}: {len} bytes at {address:#x}"),
                 "accessTypes": ["write"],
                 "canPersist": false,
@@ -171,15 +173,11 @@ impl Server {
         session.retain_watches(|_| false);
         let mut answers = Vec::new();
         for it in arguments.breakpoints.iter().take(BREAKPOINTS_MAX) {
-            let mut parts = it.data_id.splitn(3, ' ');
-            let address = parts.next().and_then(parse_address);
-            let len = parts.next().and_then(|it| it.parse().ok());
-            let name = parts.next().unwrap_or_default();
-            let (Some(address), Some(len)) = (address, len) else {
+            let Some((frame, address, len, name)) = watched(&it.data_id) else {
                 answers.push(json!({ "verified": false, "message": "not a data id" }));
                 continue;
             };
-            let id = session.add_watch(name, address, len);
+            let id = session.add_watch(frame, name, address, len);
             answers.push(json!({ "id": id, "verified": true }));
         }
         Ok(json!({ "breakpoints": answers }))
@@ -195,6 +193,18 @@ impl Server {
         let lines: Vec<Value> = lines.map(|it| json!({ "line": self.editor_line(it) })).collect();
         Ok(json!({ "breakpoints": lines }))
     }
+}
+
+/// Parses a data id, `ADDRESS@INSTRUCTION:HEIGHT LENGTH NAME`: editors send it again after the session
+/// has moved, so it says whose memory it is.
+fn watched(data_id: &str) -> Option<(FrameId, u64, u64, &str)> {
+    let (place, rest) = data_id.split_once(' ')?;
+    let (len, name) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (address, frame) = place.split_once('@')?;
+    let (instruction, height) = frame.split_once(':')?;
+    let (instruction, height) = (instruction.parse().ok()?, height.parse().ok()?);
+    let frame = FrameId { instruction, height, depth: 0 };
+    Some((frame, parse_address(address)?, len.parse().ok()?, name))
 }
 
 fn named(it: &NamedBreakpoint, place: Place) -> Request {

@@ -143,6 +143,33 @@ fn no_instruction(program: usize, pc: i64) -> Value {
     json!({ "address": format!("{address:#x}"), "instruction": "", "presentationHint": "invalid" })
 }
 
+/// The address of data. Programs that wait for one that they have invoked have memory of their own at
+/// the same addresses, so those are `ADDRESS@INSTRUCTION`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DataAddress {
+    pub(super) number: u64,
+    /// The instruction whose memory it is; `None` for the one that runs.
+    pub(super) instruction: Option<u32>,
+}
+
+impl DataAddress {
+    pub(super) fn parse(reference: &str, offset: i64) -> Option<Self> {
+        let (number, instruction) = match reference.split_once('@') {
+            Some((number, instruction)) => (number, Some(instruction.trim().parse().ok()?)),
+            None => (reference, None),
+        };
+        let number = parse_address(number)?.checked_add_signed(offset)?;
+        Some(Self { number, instruction })
+    }
+}
+
+impl fmt::Display for DataAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.number)?;
+        self.instruction.map_or(Ok(()), |it| write!(f, "@{it}"))
+    }
+}
+
 /// Parses an address in hexadecimal with `0x`, or in decimal.
 pub(super) fn parse_address(text: &str) -> Option<u64> {
     match text.trim().strip_prefix("0x") {

@@ -8,7 +8,7 @@ use super::{
         Completions, Evaluate, Memory, Scopes, SetExpression, SetVariable, StackTrace, Variables,
         read,
     },
-    code::{CodeAddress, parse_address},
+    code::{CodeAddress, DataAddress},
     server::{Answer, Handle, Server},
 };
 use crate::{
@@ -145,7 +145,7 @@ impl Server {
             "variablesReference": 0,
         });
         if let Some(address) = shown.value.address() {
-            answer["memoryReference"] = format!("{address:#x}").into();
+            answer["memoryReference"] = self.data_address(frame, address).to_string().into();
         }
         if shown.children > 0 {
             if shown.children > PARTS_MAX {
@@ -221,12 +221,9 @@ impl Server {
 
     pub(super) fn write_memory(&mut self, arguments: &Value) -> Answer {
         let arguments: Memory = read(arguments)?;
-        let address = parse_address(&arguments.memory_reference);
-        let address = address.and_then(|it| it.checked_add_signed(arguments.offset));
-        let address =
-            address.ok_or_else(|| format!("no address {}", arguments.memory_reference))?;
+        let (frame, address) = self.place_of(&arguments)?;
         let bytes = BASE64_STANDARD.decode(&arguments.data).map_err(|error| error.to_string())?;
-        self.session()?.write_memory(address, &bytes)?;
+        self.session()?.write_memory(frame, address.number, &bytes)?;
         self.event("invalidated", json!({ "areas": ["variables"] }));
         Ok(json!({ "bytesWritten": bytes.len() }))
     }
@@ -243,16 +240,41 @@ impl Server {
 
     pub(super) fn read_memory(&mut self, arguments: &Value) -> Answer {
         let arguments: Memory = read(arguments)?;
-        let address = parse_address(&arguments.memory_reference);
-        let address = address.and_then(|it| it.checked_add_signed(arguments.offset));
-        let address =
-            address.ok_or_else(|| format!("no address {}", arguments.memory_reference))?;
-        let bytes = self.session()?.memory(0, address, arguments.count);
+        let (frame, address) = self.place_of(&arguments)?;
+        let bytes = self.session()?.memory(frame, address.number, arguments.count);
         Ok(json!({
-            "address": format!("{address:#x}"),
+            "address": format!("{:#x}", address.number),
             "unreadableBytes": arguments.count - bytes.len(),
             "data": BASE64_STANDARD.encode(bytes),
         }))
+    }
+}
+
+impl Server {
+    /// Returns the address of a frame's data as editors know it.
+    fn data_address(&mut self, frame: usize, number: u64) -> DataAddress {
+        let session = self.session().ok();
+        let ids = session.map(|it| (it.frame_id(0).instruction, it.frame_id(frame).instruction));
+        let instruction = ids.filter(|(running, its)| running != its).map(|(_, its)| its);
+        DataAddress { number, instruction }
+    }
+
+    /// Returns the frame in whose program an address is, and the address.
+    fn place_of(&mut self, arguments: &Memory) -> Result<(usize, DataAddress), String> {
+        let reference = &arguments.memory_reference;
+        let address = DataAddress::parse(reference, arguments.offset);
+        let address = address.ok_or_else(|| format!("no address {reference}"))?;
+        let session = self.session()?;
+        let frame = match address.instruction {
+            Some(instruction) => session.frame_of_instruction(instruction),
+            None => Some(0),
+        };
+        let ended = || {
+            format!(
+                "the instruction that has {reference} is not in progress: go back to where it is"
+            )
+        };
+        Ok((frame.ok_or_else(ended)?, address))
     }
 }
 

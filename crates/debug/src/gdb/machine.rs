@@ -149,7 +149,7 @@ impl Machine {
 
     /// Writes memory of the program that runs. The run goes on with it.
     pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
-        self.session().write_memory(address, bytes)
+        self.session().write_memory(0, address, bytes)
     }
 
     /// Goes to the next or the last stop, or by an instruction.
@@ -191,7 +191,8 @@ impl Machine {
 
     /// Watches memory of the program that runs.
     pub(super) fn add_watch(&mut self, address: u64, len: u64) -> BreakpointId {
-        self.session().add_watch(&format!("{address:#x}"), address, len)
+        let session = self.session();
+        session.add_watch(session.frame_id(0), &format!("{address:#x}"), address, len)
     }
 
     pub(super) fn remove_watch(&mut self, address: u64) {

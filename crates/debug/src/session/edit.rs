@@ -9,11 +9,20 @@ use crate::{
     value::{Value, View},
 };
 
+/// Why no register of a calling function can be set.
+const CALLER_WAITS: &str = "this frame's function waits for the one it called, so its registers \
+    cannot be set now: step out to it first, or select the innermost frame";
+
+/// Why nothing of a program that has invoked another can be set.
+const INVOKER_WAITS: &str = "this frame's program waits for the one it invoked, so its registers and \
+    memory cannot be set now: step out to it first, or select a frame of the program that runs";
+
 impl Session {
     /// Sets a register, as `$r1`, or a value in memory to that of an expression.
     ///
     /// # Errors
-    /// If one of them has no value, or the program may not make the change itself.
+    /// If one of them has no value, the frame is a caller's that waits, or the program may not make the
+    /// change itself.
     pub fn assign(&mut self, frame: usize, target: &str, source: &str) -> Result<(), ExprError> {
         let fail = |message: &str| ExprError::new(0..target.len(), message);
         let value = self.evaluate(frame, source)?.value;
@@ -35,15 +44,15 @@ impl Session {
                 Edit::Memory(address, bytes.to_vec())
             }
         };
-        self.edit(edit).map_err(|error| fail(&error))
+        self.edit(frame, edit).map_err(|error| fail(&error))
     }
 
-    /// Changes bytes of the memory of the program that runs.
+    /// Changes bytes of the memory of a frame's program.
     ///
     /// # Errors
-    /// If the program may not write there.
-    pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
-        self.edit(Edit::Memory(address, bytes.to_vec()))
+    /// If the program waits for one that it has invoked, or may not write there.
+    pub fn write_memory(&mut self, frame: usize, address: u64, bytes: &[u8]) -> Result<(), String> {
+        self.edit(frame, Edit::Memory(address, bytes.to_vec()))
     }
 
     /// Sets a register of the program that runs, r0 to r9.
@@ -51,10 +60,21 @@ impl Session {
     /// # Errors
     /// If there is no such register, or no program runs.
     pub fn set_register(&mut self, register: usize, value: u64) -> Result<(), String> {
-        self.edit(Edit::Register(register, value))
+        self.edit(0, Edit::Register(register, value))
     }
 
-    fn edit(&mut self, edit: Edit) -> Result<(), String> {
+    /// Makes a change that was asked for in a frame. Only what runs can be changed.
+    fn edit(&mut self, frame: usize, edit: Edit) -> Result<(), String> {
+        let frames = self.frames();
+        if let (Some(innermost), Some(chosen)) = (frames.first(), frames.get(frame)) {
+            let (running, chosen) = (innermost.frame, chosen.frame);
+            if running.instruction != chosen.instruction {
+                return Err(INVOKER_WAITS.to_owned());
+            }
+            if running != chosen && matches!(edit, Edit::Register(..)) {
+                return Err(CALLER_WAITS.to_owned());
+            }
+        }
         self.history.edit(self.position, edit).map_err(|error| error.to_string())
     }
 

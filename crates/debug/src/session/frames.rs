@@ -189,6 +189,18 @@ impl Session {
         self.now(|model, moment| model.frames(moment)).unwrap_or_default()
     }
 
+    /// Returns the place of a frame among all of the run; at the end that of no instruction.
+    #[must_use]
+    pub fn frame_id(&self, frame: usize) -> FrameId {
+        self.frames().get(frame).map(|it| it.frame).unwrap_or_default()
+    }
+
+    /// Returns the innermost frame of an instruction that is in progress.
+    #[must_use]
+    pub fn frame_of_instruction(&self, instruction: u32) -> Option<usize> {
+        self.frames().iter().position(|it| it.frame.instruction == instruction)
+    }
+
     /// Returns the variables of a frame.
     pub fn locals(&self, frame: usize) -> Vec<Shown> {
         self.in_frame(frame, |view, names| {

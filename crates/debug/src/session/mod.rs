@@ -18,7 +18,7 @@ use std::{cell::RefCell, collections::HashMap, sync::Arc};
 use crate::{
     breakpoint::{Breakpoint, BreakpointId, Filters, HitCount, LogText, Place, Request, Watch},
     expr::{Expr, ExprError},
-    history::{Event, History, Moment, ProgramFile},
+    history::{Event, FrameId, History, Moment, ProgramFile},
     info::{DebugInfo, PathMap},
 };
 
@@ -239,9 +239,14 @@ impl Session {
         self.model.breakpoints.retain(keep);
     }
 
-    /// Watches memory of the instruction that runs now.
-    pub fn add_watch(&mut self, name: &str, address: u64, len: u64) -> BreakpointId {
-        let frame = self.now(|_, moment| moment.frame()).unwrap_or_default();
+    /// Watches memory of the instruction that a frame belongs to.
+    pub fn add_watch(
+        &mut self,
+        frame: FrameId,
+        name: &str,
+        address: u64,
+        len: u64,
+    ) -> BreakpointId {
         let id = self.new_id();
         self.model.watches.push(Watch {
             id,
