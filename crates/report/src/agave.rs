@@ -153,6 +153,7 @@ impl Visitor for Collector {
     }
 }
 
-fn hash(bytes: &[u8]) -> String {
+/// Returns the SHA-256 of bytes in hexadecimal.
+pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

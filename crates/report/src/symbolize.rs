@@ -6,6 +6,8 @@ use selkie::{Pubkey, programs};
 use selkie_inspect::Location;
 use selkie_replay::{DebugFiles, ProgramView, Timeline};
 
+use crate::agave::hash;
+
 /// A place in a source: file and line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Line {
@@ -34,11 +36,18 @@ pub struct Symbols {
     slots: BTreeMap<u32, Rc<[Function]>>,
 }
 
-/// The programs of a report.
+/// A program by its address, and the number of its ELF file among those that were at the address.
+pub type Version = (Pubkey, usize);
+
+/// The programs of a report. At one address there may be several, of different transactions: look-ups
+/// by address give the one of the transaction that was added last.
 #[derive(Default, Debug)]
 pub struct Programs {
     files: DebugFiles,
-    programs: BTreeMap<Pubkey, Option<Symbols>>,
+    /// The programs at each address, in the order in which they were added.
+    programs: BTreeMap<Pubkey, Vec<Symbols>>,
+    /// Those of the last transaction.
+    current: BTreeMap<Pubkey, usize>,
     builtins: BTreeMap<Pubkey, String>,
 }
 
@@ -53,32 +62,54 @@ impl Programs {
     pub fn add(&mut self, timeline: &Timeline) {
         for invocation in timeline.invocations() {
             let id = invocation.program;
-            let Self { files, programs, builtins } = self;
-            programs.entry(id).or_insert_with(|| {
-                let view = ProgramView::open(id, timeline.program_file(&id)?, files)?;
-                let name = name(&view);
-                Some(Symbols { view, name, slots: BTreeMap::new() })
-            });
             if let Some(builtin) = timeline.svm().environment().builtins.get(&id) {
-                builtins.insert(id, builtin.name.to_owned());
+                self.builtins.insert(id, builtin.name.to_owned());
             }
+            let elf = timeline.program_file(&id);
+            match elf.and_then(|elf| self.version_of(id, elf)) {
+                Some(number) => self.current.insert(id, number),
+                None => self.current.remove(&id),
+            };
         }
+    }
+
+    /// Returns the number of an ELF file among those at an address, and adds it if it is new.
+    fn version_of(&mut self, id: Pubkey, elf: Vec<u8>) -> Option<usize> {
+        let versions = self.programs.entry(id).or_default();
+        if let Some(known) = versions.iter().position(|it| it.view.elf == elf) {
+            return Some(known);
+        }
+        let view = ProgramView::open(id, elf, &self.files)?;
+        let mut name = name(&view);
+        if versions.iter().any(|it| it.name == name) {
+            let plain = name.unwrap_or_else(|| id.to_string());
+            name = Some(format!("{plain} (ELF {:.8})", hash(&view.elf)));
+        }
+        versions.push(Symbols { view, name, slots: BTreeMap::new() });
+        Some(versions.len() - 1)
+    }
+
+    /// Returns which of the programs at an address is the one of the transaction added last.
+    #[must_use]
+    pub fn version(&self, id: &Pubkey) -> Version {
+        (*id, self.current.get(id).copied().unwrap_or_default())
     }
 
     /// Returns a program; `None` if it is builtin or unknown.
     #[must_use]
     pub fn get(&self, id: &Pubkey) -> Option<&Symbols> {
-        self.programs.get(id)?.as_ref()
+        self.programs.get(id)?.get(*self.current.get(id)?)
     }
 
     /// Returns a program, to look up slots.
     pub fn get_mut(&mut self, id: &Pubkey) -> Option<&mut Symbols> {
-        self.programs.get_mut(id)?.as_mut()
+        self.programs.get_mut(id)?.get_mut(*self.current.get(id)?)
     }
 
     /// Returns all programs that are not builtin, by address.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Pubkey, &mut Symbols)> {
-        self.programs.iter_mut().filter_map(|(id, symbols)| Some((id, symbols.as_mut()?)))
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Version, &mut Symbols)> {
+        let addresses = self.programs.iter_mut();
+        addresses.flat_map(|(id, all)| (0..).map(|number| (*id, number)).zip(all))
     }
 
     /// Returns the name of a program for people, or else its address.
@@ -86,6 +117,13 @@ impl Programs {
     pub fn name(&self, id: &Pubkey) -> String {
         let name = self.get(id).and_then(|it| it.name.as_ref()).or_else(|| self.builtins.get(id));
         name.map_or_else(|| id.to_string(), Clone::clone)
+    }
+
+    /// Returns the name of one of the programs at an address.
+    #[must_use]
+    pub fn name_of(&self, (id, number): Version) -> String {
+        let program = self.programs.get(&id).and_then(|all| all.get(number));
+        program.and_then(|it| it.name.clone()).unwrap_or_else(|| self.name(&id))
     }
 }
 

@@ -42,13 +42,30 @@ never:
     exit
 ";
 
+/// A program with the same slots as the other one up to where it differs.
+const UPGRADED: &str = ".globl entrypoint
+entrypoint:
+    mov64 r7, 2
+    call thrice
+    mov64 r0, 0
+    exit
+thrice:
+    add64 r7, r7
+    add64 r7, r7
+    exit
+";
+
 fn timeline(data: &[u8]) -> Timeline {
+    timeline_of("work.s", SOURCE, data)
+}
+
+fn timeline_of(name: &str, source: &str, data: &[u8]) -> Timeline {
     let options = selkie_asm::Options {
-        name: "work.s".to_owned(),
+        name: name.to_owned(),
         debug_info: true,
         ..selkie_asm::Options::default()
     };
-    let output = selkie_asm::assemble(SOURCE, &options);
+    let output = selkie_asm::assemble(source, &options);
     let mut svm = Svm::new();
     let elf = output.assembly.expect("the source has no errors").to_elf();
     svm.add_program(address("work"), elf).unwrap();
@@ -106,6 +123,64 @@ fn profiles_merge_and_compare() {
     let changes: Vec<_> =
         changes.iter().map(|it| (it.name.as_str(), it.before, it.after)).collect();
     assert_eq!(changes, [("entrypoint", 21, 29), ("twice", 6, 10)]);
+}
+
+#[test]
+fn programs_at_one_address_keep_their_own_functions_and_lines() {
+    let (mut programs, mut profile) = (Programs::default(), Profile::default());
+    let mut coverage = Coverage::default();
+    let first = timeline(&[0; 3]);
+    let second = timeline_of("upgraded.s", UPGRADED, &[]);
+    for timeline in [&first, &second, &first] {
+        profile.add(timeline, &mut programs);
+        coverage.add(timeline, &mut programs);
+    }
+    let text = collapsed(&profile);
+    assert!(text.lines().any(|it| it.ends_with(";entrypoint;twice 12")), "{text}");
+    assert!(text.lines().any(|it| it.ends_with(";entrypoint;thrice 3")), "{text}");
+    let tables = Tables::of(&profile);
+    let names: Vec<_> = tables.programs.iter().map(|it| (&*it.name, it.own)).collect();
+    let id = address("work").to_string();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(names.contains(&(&*id, 37 * 2)), "{names:?}");
+    assert!(names.iter().any(|it| it.0.starts_with(&format!("{id} (ELF ")) && it.1 == 7));
+    let files = coverage.files(&mut programs);
+    assert_eq!((files["work.s"].lines[&18], files["upgraded.s"].lines[&8]), (6, 1));
+    assert!(!files["upgraded.s"].functions.contains_key("twice"));
+}
+
+#[test]
+fn call_paths_without_end_are_counted_as_their_callers() {
+    let mut source = ".globl entrypoint
+entrypoint:
+    mov64 r1, 14
+    call f
+    mov64 r0, 0
+    exit
+"
+    .to_owned();
+    for name in ["f", "g"] {
+        source += &format!(
+            "{name}:
+    jeq r1, 0, end_{name}
+    mov64 r6, r1
+    sub64 r1, 1
+    call f
+    mov64 r1, r6
+    sub64 r1, 1
+    call g
+end_{name}:
+    exit
+"
+        );
+    }
+    let mut profile = Profile::default();
+    // Each call has another path: there are 2^15.
+    profile.add(&timeline_of("deep.s", &source, &[]), &mut Programs::default());
+    assert!(profile.nodes().len() <= 1 << 14, "{}", profile.nodes().len());
+    assert_eq!(profile.nodes().iter().map(|it| it.units).sum::<u64>(), profile.units);
+    let calls = profile.nodes().iter().map(|it| it.instructions).sum::<u64>();
+    assert_eq!(calls, profile.units);
 }
 
 #[test]

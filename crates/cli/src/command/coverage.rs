@@ -41,7 +41,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
         files::write(path, report)?;
     }
     let unknown = coverage.without_lines(&mut programs);
-    let unknown: Vec<String> = unknown.iter().map(|id| programs.name(id)).collect();
+    let unknown: Vec<String> = unknown.iter().map(|id| programs.name_of(*id)).collect();
     if ui.json {
         let mut report = summary(&sources);
         report["success"] = true.into();

@@ -7,7 +7,7 @@ use selkie::{InstructionError, InvokeContext, Pubkey};
 use selkie_isa::{Insn, Kind};
 use selkie_replay::{Moment, Visitor};
 
-use crate::symbolize::Programs;
+use crate::symbolize::{Programs, Version};
 
 /// What an instruction does to the flow of control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +91,7 @@ impl Executed {
 /// An invocation in progress.
 #[derive(Debug)]
 struct Active {
-    program: Pubkey,
+    program: Version,
     last: Option<u32>,
     depth: usize,
 }
@@ -99,14 +99,14 @@ struct Active {
 /// Counts executed slots and jumps.
 #[derive(Debug)]
 pub(super) struct Collector<'a> {
-    executed: &'a mut BTreeMap<Pubkey, Executed>,
+    executed: &'a mut BTreeMap<Version, Executed>,
     programs: &'a Programs,
     active: Vec<Active>,
 }
 
 impl<'a> Collector<'a> {
     pub(super) fn new(
-        executed: &'a mut BTreeMap<Pubkey, Executed>,
+        executed: &'a mut BTreeMap<Version, Executed>,
         programs: &'a Programs,
     ) -> Self {
         Self { executed, programs, active: Vec::new() }
@@ -115,7 +115,7 @@ impl<'a> Collector<'a> {
 
 impl Visitor for Collector<'_> {
     fn enter(&mut self, _: usize, context: &InvokeContext<'_>) {
-        let program = context.instruction().program_id;
+        let program = self.programs.version(&context.instruction().program_id);
         self.active.push(Active { program, last: None, depth: 0 });
     }
 
@@ -127,7 +127,8 @@ impl Visitor for Collector<'_> {
         let Self { executed, programs, active } = self;
         let Some(active) = active.last_mut() else { return ControlFlow::Continue(()) };
         let program = active.program;
-        let executed = executed.entry(program).or_insert_with(|| Executed::new(programs, &program));
+        let executed =
+            executed.entry(program).or_insert_with(|| Executed::new(programs, &program.0));
         let pc = u32::try_from(moment.pc()).unwrap_or(u32::MAX);
         let depth = moment.call_depth();
         // A return goes on where the call was.

@@ -11,11 +11,10 @@ mod lines;
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use selkie::Pubkey;
 use selkie_replay::Timeline;
 
 use self::collect::{Collector, Executed};
-use crate::symbolize::Programs;
+use crate::symbolize::{Programs, Version};
 
 /// The source files of a report, by path.
 pub type Files = BTreeMap<Rc<str>, SourceFile>;
@@ -64,7 +63,7 @@ pub struct Share {
 /// The coverage of programs by transactions.
 #[derive(Default, Debug)]
 pub struct Coverage {
-    executed: BTreeMap<Pubkey, Executed>,
+    executed: BTreeMap<Version, Executed>,
     /// How many transactions were added.
     pub transactions: u64,
 }
@@ -84,7 +83,7 @@ impl Coverage {
     pub fn files(&self, programs: &mut Programs) -> Files {
         let mut files = BTreeMap::new();
         for (id, symbols) in programs.iter_mut() {
-            if let Some(executed) = self.executed.get(id) {
+            if let Some(executed) = self.executed.get(&id) {
                 lines::add(&mut files, symbols, executed);
             }
         }
@@ -93,10 +92,10 @@ impl Coverage {
 
     /// Returns the programs whose instructions have no lines: they are not covered by a report.
     #[must_use]
-    pub fn without_lines(&self, programs: &mut Programs) -> Vec<Pubkey> {
+    pub fn without_lines(&self, programs: &mut Programs) -> Vec<Version> {
         let found = programs.iter_mut().filter_map(|(id, symbols)| {
-            let mut slots = self.executed.get(id)?.slots();
-            (!slots.any(|pc| symbols.line_at(pc).is_some())).then_some(*id)
+            let mut slots = self.executed.get(&id)?.slots();
+            (!slots.any(|pc| symbols.line_at(pc).is_some())).then_some(id)
         });
         found.collect()
     }

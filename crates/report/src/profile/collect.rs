@@ -6,6 +6,13 @@ use std::collections::BTreeMap;
 use selkie::{InstructionError, InvokeContext, MemoryMap, Pubkey, SyscallCall};
 use selkie_replay::{Moment, Visitor};
 
+/// The slots of a path that are counted in a table, from its first one on. A program chooses where it
+/// jumps, so a table as long as its jumps would take a program's size for each path.
+const NEAR_SLOTS: usize = 512;
+
+/// The call paths of a transaction. Calls beyond them count as part of their caller.
+const PATHS_MAX: usize = 1 << 14;
+
 /// What a path ends in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum PathKey {
@@ -27,31 +34,32 @@ pub(super) struct Path {
     /// The units of a builtin program.
     pub(super) builtin_units: u64,
     pub(super) runtime_units: u64,
-    /// The executions of slots from `first` on.
+    /// The executions of the slots from `first` on, `NEAR_SLOTS` at most.
     first: u32,
-    counts: Vec<u64>,
-    /// Those of slots before `first`, to which the function jumps.
-    before: BTreeMap<u32, u64>,
+    near: Vec<u64>,
+    /// Those of other slots, to which the function jumps.
+    far: BTreeMap<u32, u64>,
 }
 
 impl Path {
     /// Returns slots with the number of their executions.
     pub(super) fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
-        let after = (self.first..).zip(&self.counts).map(|(pc, count)| (pc, *count));
-        let before = self.before.iter().map(|(pc, count)| (*pc, *count));
-        before.chain(after.filter(|(_, count)| *count > 0))
+        let near = (self.first..).zip(&self.near).map(|(pc, count)| (pc, *count));
+        let far = self.far.iter().map(|(pc, count)| (*pc, *count));
+        far.chain(near.filter(|(_, count)| *count > 0))
     }
 
     #[inline]
     fn count(&mut self, pc: u32) {
-        let Some(offset) = pc.checked_sub(self.first).map(|it| it as usize) else {
-            *self.before.entry(pc).or_default() += 1;
+        let offset = pc.checked_sub(self.first).map(|it| it as usize);
+        let Some(offset) = offset.filter(|it| *it < NEAR_SLOTS) else {
+            *self.far.entry(pc).or_default() += 1;
             return;
         };
-        if offset >= self.counts.len() {
-            self.counts.resize(offset + 1, 0);
+        if offset >= self.near.len() {
+            self.near.resize(offset + 1, 0);
         }
-        self.counts[offset] += 1;
+        self.near[offset] += 1;
     }
 }
 
@@ -93,13 +101,22 @@ impl Collector {
                 builtin_units: 0,
                 runtime_units: 0,
                 first,
-                counts: Vec::new(),
-                before: BTreeMap::new(),
+                near: Vec::new(),
+                far: BTreeMap::new(),
             });
             paths.len() - 1
         });
         self.paths[index].calls += 1;
         index
+    }
+
+    /// Returns the path of a call if there is one, and otherwise that of its caller.
+    fn known_path(&mut self, caller: usize, program: Pubkey, key: PathKey) -> usize {
+        let known = self.children.get(&(Some(caller), program, key)).copied();
+        if let Some(known) = known {
+            self.paths[known].calls += 1;
+        }
+        known.unwrap_or(caller)
     }
 
     /// Returns the path of the function that executes the next instruction.
@@ -114,7 +131,10 @@ impl Collector {
         while self.active.last()?.functions.len() < depth {
             let active = self.active.last()?;
             let parent = active.functions.last().copied().unwrap_or(active.program);
-            let path = self.path(Some(parent), moment.program(), PathKey::Function(pc));
+            let path = match self.paths.len() < PATHS_MAX {
+                true => self.path(Some(parent), moment.program(), PathKey::Function(pc)),
+                false => self.known_path(parent, moment.program(), PathKey::Function(pc)),
+            };
             self.active.last_mut()?.functions.push(path);
         }
         self.active.last()?.functions.last().copied()
@@ -173,5 +193,25 @@ impl Visitor for Collector {
         let (calls, total) = self.paths[path].syscalls.entry(call.name.to_owned()).or_default();
         *calls += 1;
         *total += own;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_to_anywhere_takes_no_more_memory_than_one_nearby() {
+        let mut collector = Collector::default();
+        let index = collector.path(None, Pubkey::default(), PathKey::Function(1000));
+        let path = &mut collector.paths[index];
+        for pc in [1000, 1002, 7, u32::MAX, 1000 + 511, 1000 + 512, u32::MAX] {
+            path.count(pc);
+        }
+        assert!(path.near.capacity() <= 2 * NEAR_SLOTS);
+        let mut counts: Vec<_> = path.counts().collect();
+        counts.sort_unstable();
+        let expected = [(7, 1), (1000, 1), (1002, 1), (1511, 1), (1512, 1), (u32::MAX, 2)];
+        assert_eq!(counts, expected);
     }
 }

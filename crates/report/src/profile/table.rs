@@ -44,7 +44,7 @@ impl Tables {
         let mut lines: BTreeMap<Line, u64> = BTreeMap::new();
         let totals = profile.total_units();
         for (index, node) in profile.nodes().iter().enumerate() {
-            let program = names.get(&node.frame.program).cloned().unwrap_or_default();
+            let program = names[index].clone();
             let [programs, functions, syscalls] = &mut tables;
             let key = (program.clone(), String::new());
             let row = programs.entry(key).or_insert_with(|| row(&program, ""));
@@ -109,10 +109,15 @@ fn sorted<K>(rows: BTreeMap<K, Row>) -> Vec<Row> {
     rows
 }
 
-/// Returns the names of the programs, from their frames.
-fn program_names(profile: &Profile) -> BTreeMap<selkie::Pubkey, String> {
-    let programs = profile.nodes().iter().filter(|node| node.frame.kind == FrameKind::Program);
-    programs.map(|node| (node.frame.program, node.frame.name.to_string())).collect()
+/// Returns the name of each node's program: that of the last program among the node and its callers.
+fn program_names(profile: &Profile) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(profile.nodes().len());
+    for node in profile.nodes() {
+        let is_program = node.frame.kind == FrameKind::Program;
+        let caller = node.parent.filter(|_| !is_program).and_then(|it| names.get(it).cloned());
+        names.push(caller.unwrap_or_else(|| node.frame.name.to_string()));
+    }
+    names
 }
 
 /// Returns whether a frame is also one of its own callers.
