@@ -199,7 +199,8 @@ fn every_format_has_all_units() {
     assert_eq!(deltas.len(), json["samples"].as_array().unwrap().len());
     let svg = text("svg");
     assert!(svg.contains("function, 6 compute units (16.2 %), 6 of its own"), "{svg}");
-    assert!(text("pprof").contains("syscall_compute_units"));
+    let bytes = Format::find("pprof").unwrap().render(&profile);
+    assert!(bytes.starts_with(&[0x1f, 0x8b]), "it is compressed by gzip");
     for format in FORMATS {
         let file = format!("profile{}", format.extension);
         assert_eq!(Format::of_file(&file).map(|it| it.name), Some(format.name));

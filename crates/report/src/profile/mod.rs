@@ -7,6 +7,7 @@
 mod collect;
 pub mod compare;
 pub mod format;
+mod pprof;
 mod speedscope;
 mod svg;
 pub mod table;
