@@ -1,6 +1,11 @@
 //! `selkie coverage`.
 
-use std::{env, fs, io::Write as _, path::Path, rc::Rc};
+use std::{
+    env, fs,
+    io::Write as _,
+    path::{Component, Path},
+    rc::Rc,
+};
 
 use anyhow::{Result, anyhow};
 use selkie_report::{
@@ -23,6 +28,9 @@ use crate::{
 /// How many functions that were never called are named.
 const FUNCTIONS_SHOWN: usize = 20;
 
+/// The ends of the names of sources that a page shows from outside of the folder.
+const SOURCE_EXTENSIONS: &[&str] = &["rs", "c", "h", "cc", "cpp", "cxx", "hpp", "s", "asm"];
+
 pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
     let output = args.output.as_ref().map(|path| Ok::<_, anyhow::Error>((path, format(path)?)));
     let output = output.transpose()?;
@@ -37,7 +45,8 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
     let found = all.len();
     let sources = if args.all_sources { all } else { own_sources(all)? };
     if let Some((path, format)) = output {
-        let report = format.render(&sources, &|file| fs::read_to_string(file).ok());
+        let here = env::current_dir()?;
+        let report = format.render(&sources, &|file| source(&here, Path::new(file)));
         files::write(path, report)?;
     }
     let unknown = coverage.without_lines(&mut programs);
@@ -76,10 +85,29 @@ fn own_sources(files: Files) -> Result<Files> {
     let here = env::current_dir()?;
     let own = files.into_iter().filter_map(|(path, file)| {
         let relative = Path::new(&*path).strip_prefix(&here).unwrap_or(Path::new(&*path));
-        let is_own = relative.is_relative() && here.join(relative).is_file();
+        let is_own = relative.is_relative() && is_inside(&here, relative);
         is_own.then(|| (Rc::from(relative.display().to_string()), file))
     });
     Ok(own.collect())
+}
+
+/// Returns whether a path leads to a file in the folder. It is from debug information, which may say
+/// anything.
+fn is_inside(folder: &Path, path: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let file = real(&folder.join(path)).filter(|it| it.is_file());
+    file.zip(real(folder)).is_some_and(|(file, folder)| file.starts_with(folder))
+}
+
+/// Returns the text of a file that debug information names, for a page that shows it. Outside of the
+/// folder, only files that are named as sources are, and without detours, are read.
+fn source(folder: &Path, path: &Path) -> Option<String> {
+    let is_source = path.extension().and_then(|it| it.to_str()).is_some_and(|extension| {
+        SOURCE_EXTENSIONS.iter().any(|it| it.eq_ignore_ascii_case(extension))
+    });
+    let is_plain = path.is_file() && !path.components().any(|it| it == Component::ParentDir);
+    let is_readable = is_inside(folder, path) || is_source && is_plain;
+    is_readable.then(|| fs::read_to_string(folder.join(path)).ok()).flatten()
 }
 
 fn show(ui: &mut Ui, files: &Files) -> Result<()> {
@@ -108,4 +136,26 @@ fn show(ui: &mut Ui, files: &Files) -> Result<()> {
         writeln!(ui.out, "{DIM}and {} more{DIM:#}", more + 1)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{is_inside, source};
+
+    #[test]
+    fn debug_information_names_no_files_but_sources() {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = package.join("src");
+        let text = |path: &Path| source(&folder, path).is_some();
+        assert!(is_inside(&folder, Path::new("main.rs")) && text(Path::new("main.rs")));
+        assert!(is_inside(&folder, Path::new("command/../main.rs")));
+        for outside in ["../Cargo.toml", "../build.rs", "command/../../Cargo.toml", "missing.rs"] {
+            assert!(!is_inside(&folder, Path::new(outside)), "{outside}");
+            assert!(!text(Path::new(outside)), "{outside}");
+        }
+        assert!(text(&package.join("tests/documents.rs")));
+        assert!(!text(&package.join("Cargo.toml")) && !text(&folder.join("../tests/build.rs")));
+    }
 }
