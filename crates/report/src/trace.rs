@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 
 use crate::symbolize::Programs;
 
+/// The instructions of one call of [`register_records`]. Each takes about a kilobyte.
+pub const RECORDS_MAX: usize = 100_000;
+
 /// Which steps a trace has.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Filter {
@@ -106,19 +109,80 @@ pub fn registers(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     programs.add(timeline);
+    let programs = &*programs;
+    let mut last = None;
+    steps(timeline, programs, filter, &mut |moment, text| {
+        if last != Some(moment.invocation) {
+            last = Some(moment.invocation);
+            heading(out, timeline, programs, moment)?;
+        }
+        write_step(out, moment.step, moment.registers(), moment.pc(), text)
+    })
+}
+
+/// Returns a record for each instruction: step, invocation, slot, the registers before it, and text.
+///
+/// # Errors
+/// If there are more than [`RECORDS_MAX`].
+pub fn register_records(
+    timeline: &Timeline,
+    programs: &mut Programs,
+    filter: &Filter,
+) -> io::Result<Vec<Value>> {
+    programs.add(timeline);
+    let mut records = Vec::new();
+    steps(timeline, programs, filter, &mut |moment, text| {
+        if records.len() == RECORDS_MAX {
+            let why = format!("there are more than {RECORDS_MAX} instructions");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        }
+        let registers = moment.registers().map(|it| format!("{it:#x}"));
+        records.push(json!({
+            "step": moment.step,
+            "invocation": moment.invocation,
+            "pc": moment.pc(),
+            "registers": registers,
+            "text": text,
+        }));
+        Ok(())
+    })?;
+    Ok(records)
+}
+
+/// Calls `use_it` with each instruction and its text.
+fn steps(
+    timeline: &Timeline,
+    programs: &Programs,
+    filter: &Filter,
+    use_it: UseStep<'_>,
+) -> io::Result<()> {
     let labels = |id: &Pubkey| {
         let view = &programs.get(id)?.view;
         Some(Labels::new(&view.program, &view.graph))
     };
     let names = timeline.invocations().iter().map(|it| labels(&it.program)).collect();
     let slots = filter.function.as_ref().map(|name| function_slots(timeline, programs, name));
-    let mut tracer =
-        Tracer { programs, timeline, filter, slots, names, out, invocation: None, result: Ok(()) };
+    let mut tracer = Tracer { programs, filter, slots, names, use_it, result: Ok(()) };
     match &filter.steps {
         Some(range) => timeline.visit_range(range.clone(), &mut tracer),
         None => timeline.visit(&mut tracer),
     }
     tracer.result
+}
+
+/// Writes the heading of the instructions of an invocation.
+fn heading(
+    out: &mut dyn io::Write,
+    timeline: &Timeline,
+    programs: &Programs,
+    moment: &Moment<'_, '_, '_>,
+) -> io::Result<()> {
+    let (number, height) = (moment.invocation, moment.stack_height());
+    let name = programs.name(&moment.program());
+    let invocation = timeline.invocations().get(number);
+    let first = invocation.is_some_and(|it| it.steps.start == moment.step);
+    let again = if first { "" } else { ", continued" };
+    writeln!(out, "Invocation {number}: {name} [{height}]{again}")
 }
 
 /// Writes the line of a step: its number, the registers before it, the slot and the instruction.
@@ -160,15 +224,15 @@ fn function_slots(timeline: &Timeline, programs: &Programs, name: &str) -> Vec<(
     found
 }
 
+/// What is done with an instruction and its text.
+type UseStep<'a> = &'a mut dyn FnMut(&Moment<'_, '_, '_>, &str) -> io::Result<()>;
+
 struct Tracer<'a> {
     programs: &'a Programs,
-    timeline: &'a Timeline,
     filter: &'a Filter,
     slots: Option<Vec<(Pubkey, Vec<u32>)>>,
     names: Vec<Option<Labels<'a>>>,
-    out: &'a mut dyn io::Write,
-    /// The invocation of the last line.
-    invocation: Option<usize>,
+    use_it: UseStep<'a>,
     result: io::Result<()>,
 }
 
@@ -184,16 +248,6 @@ impl Tracer<'_> {
     }
 
     fn line(&mut self, moment: &Moment<'_, '_, '_>) -> io::Result<()> {
-        if self.invocation != Some(moment.invocation) {
-            self.invocation = Some(moment.invocation);
-            let program = moment.program();
-            let (number, height) = (moment.invocation, moment.stack_height());
-            let name = self.programs.name(&program);
-            let invocation = self.timeline.invocations().get(number);
-            let first = invocation.is_some_and(|it| it.steps.start == moment.step);
-            let again = if first { "" } else { ", continued" };
-            writeln!(self.out, "Invocation {number}: {name} [{height}]{again}")?;
-        }
         let pc = moment.pc();
         let names = self.names.get(moment.invocation).and_then(Option::as_ref);
         let program = self.programs.get(&moment.program());
@@ -203,7 +257,7 @@ impl Tracer<'_> {
             }
             _ => String::new(),
         };
-        write_step(self.out, moment.step, moment.registers(), pc, &text)
+        (self.use_it)(moment, &text)
     }
 }
 

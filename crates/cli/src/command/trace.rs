@@ -18,7 +18,7 @@ use crate::{
     names::Names,
     render::count,
     replays,
-    ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
+    ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
@@ -36,7 +36,13 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
             write_agave(folder, &timeline, &mut programs)?;
         }
         if ui.json {
-            all.push(as_json(&timeline, &programs));
+            let mut value = as_json(&timeline, &programs);
+            if args.registers {
+                let records = trace::register_records(&timeline, &mut programs, &filter);
+                let help = "take a part of them: --steps 0..1000, --function or --program";
+                value["instructions"] = records.advise(help)?.into();
+            }
+            all.push(value);
         } else if args.registers {
             trace::registers(&timeline, &mut programs, &filter, &mut ui.out)?;
         } else {
