@@ -1,5 +1,5 @@
 //! Timelines: states, searches, writes and edits, of a program of our own and of associated token
-//! accounts, which are created by invocations three deep.
+//! accounts, which are created by invocations of other programs.
 
 use core::ops::ControlFlow;
 
