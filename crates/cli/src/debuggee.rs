@@ -1,6 +1,7 @@
 //! Opens the transaction that is debugged.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -19,12 +20,44 @@ const DEPLOY: &str = "target/deploy";
 /// The longest source file that is read.
 const SOURCE_BYTES_MAX: u64 = 64 << 20;
 
+/// The names that are listed.
+const NAMES_MAX: usize = 20;
+
+/// The transactions that a session could be about.
+pub(crate) struct Listing {
+    /// The names of the tests that made them, or other names.
+    names: Vec<String>,
+    chosen: usize,
+}
+
+impl Listing {
+    /// Renders the transactions, if there are several: a line for each, with a mark at the chosen one.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let count = self.names.len();
+        if count < 2 {
+            return Vec::new();
+        }
+        let first = self.chosen.saturating_sub(NAMES_MAX / 2).min(count.saturating_sub(NAMES_MAX));
+        let shown = self.names.iter().enumerate().skip(first).take(NAMES_MAX);
+        let line = |(number, name): (usize, &String)| {
+            let mark = if number == self.chosen { '>' } else { ' ' };
+            format!("{mark}{number:>4}  {name}")
+        };
+        let heading = format!("{count} transactions: --test NAME or --transaction N takes another");
+        let rest = count.checked_sub(NAMES_MAX).filter(|it| *it > 0);
+        let rest = rest.map(|rest| format!("       and {rest} more"));
+        core::iter::once(heading).chain(shown.map(line)).chain(rest).collect()
+    }
+}
+
 /// What is debugged.
 pub(crate) struct Debuggee<'a> {
     /// A replay file, or a folder of recordings.
     pub(crate) path: &'a Path,
     /// The number of the transaction; `None` for the first one that failed.
     pub(crate) transaction: Option<usize>,
+    /// A part of the name of the test that made the transaction.
+    pub(crate) test: Option<&'a str>,
     /// Where debug information is, besides the usual folder.
     pub(crate) symbols: &'a [PathBuf],
     /// Recorded path prefixes, and what stands for them.
@@ -36,7 +69,12 @@ pub(crate) struct Debuggee<'a> {
 impl Debuggee<'_> {
     /// Opens the session at the place where it begins. `folder` is the one in which programs are built.
     pub(crate) fn open(self, folder: &Path) -> Result<Session> {
-        let timeline = self.timeline()?;
+        self.open_listed(folder).map(|(session, _)| session)
+    }
+
+    /// Opens the session, and lists the transactions that there are.
+    pub(crate) fn open_listed(self, folder: &Path) -> Result<(Session, Listing)> {
+        let (timeline, listing) = self.timeline()?;
         let mut files = DebugFiles::default();
         for path in self.symbols {
             path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
@@ -47,35 +85,58 @@ impl Debuggee<'_> {
         let mut session = Session::new(History::new(timeline, &files), paths);
         session.step_into_libraries(self.steps_into_libraries);
         session.begin(self.start_at);
-        Ok(session)
+        Ok((session, listing))
     }
 
-    /// Returns the transaction: the one with the number, or the first one that failed, or else the
-    /// first one.
-    fn timeline(&self) -> Result<Timeline> {
-        let mut first = None;
-        let mut count = 0;
+    /// Returns the first one that failed of the transactions that are asked for, or else the first one.
+    fn timeline(&self) -> Result<(Timeline, Listing)> {
+        let (mut chosen, mut names) = (None, Vec::new());
+        let mut is_failure = false;
         for path in self.files()? {
             let file = ReplayFile::open(&path).advise(HELP)?;
-            for index in 0..file.len() {
-                let number = count;
-                count += 1;
-                if self.transaction.is_some_and(|wanted| wanted != number) {
+            for (index, fixture) in file.fixtures().iter().enumerate() {
+                let number = names.len();
+                names.push(fixture.id().to_owned());
+                if is_failure || !self.is_wanted(number, fixture.id()) {
                     continue;
                 }
                 let timeline = file.timeline(index);
                 let timeline = timeline.with_context(|| format!("{}", path.display()))?;
-                if self.transaction.is_some() || timeline.receipt().result.is_err() {
-                    return Ok(timeline);
+                is_failure = timeline.receipt().result.is_err();
+                if is_failure || chosen.is_none() {
+                    chosen = Some((number, timeline));
                 }
-                first.get_or_insert(timeline);
             }
         }
-        let missing = || match self.transaction {
-            Some(wanted) => anyhow!("there is no transaction {wanted}, but {count}, from 0"),
-            None => anyhow!("there are no transactions in {}", self.path.display()),
+        match chosen {
+            Some((chosen, timeline)) => Ok((timeline, Listing { names, chosen })),
+            None => Err(self.missing(&names)),
+        }
+    }
+
+    fn is_wanted(&self, number: usize, name: &str) -> bool {
+        self.transaction.is_none_or(|wanted| wanted == number)
+            && self.test.is_none_or(|wanted| name.contains(wanted))
+    }
+
+    /// Says why there is none of the transactions that are asked for.
+    fn missing(&self, names: &[String]) -> anyhow::Error {
+        let count = names.len();
+        let why = match (self.transaction, self.test) {
+            _ if count == 0 => anyhow!("there are no transactions in {}", self.path.display()),
+            (Some(wanted), None) => {
+                anyhow!("there is no transaction {wanted}, but {count}, from 0")
+            }
+            (_, Some(test)) => {
+                let known: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+                let known: Vec<&str> = known.into_iter().take(NAMES_MAX).collect();
+                let help = format!("the tests are {}", known.join(", "));
+                let why = anyhow!("no transaction is of a test named like `{test}`");
+                return Err::<(), _>(why).advise(help).expect_err("it is an error");
+            }
+            (None, None) => anyhow!("there are no transactions in {}", self.path.display()),
         };
-        first.ok_or_else(missing).advise(HELP)
+        Err::<(), _>(why).advise(HELP).expect_err("it is an error")
     }
 
     /// Lists the file, or the replays in the folder, sorted by name.

@@ -10,6 +10,7 @@ use selkie_debug::StartAt;
 #[command(after_help = "\
 Examples:
   selkie debug call.replay                          begins at the failure, or at the start
+  selkie debug recordings/ --test withdraws         the failure of a test
   selkie debug recordings/ --transaction 7
   selkie debug call.replay -x 'who *total' -x 'info locals'
   selkie run program.s --save-replay call.replay    records a replay
@@ -31,6 +32,10 @@ pub(crate) struct DebugArgs {
     /// The transaction with this number, from 0; the first one that failed if it is missing
     #[arg(short, long, value_name = "N")]
     pub(crate) transaction: Option<usize>,
+
+    /// The first transaction that failed of the tests whose name has this part
+    #[arg(long, value_name = "NAME", conflicts_with = "transaction")]
+    pub(crate) test: Option<String>,
 
     /// Where to begin: at the failure of a transaction that failed, unless it says otherwise
     #[arg(long, value_name = "PLACE", value_enum)]
@@ -112,6 +117,10 @@ pub(crate) struct GdbServerArgs {
     /// The transaction with this number, from 0; the first one that failed if it is missing
     #[arg(short, long, value_name = "N")]
     pub(crate) transaction: Option<usize>,
+
+    /// The first transaction that failed of the tests whose name has this part
+    #[arg(long, value_name = "NAME", conflicts_with = "transaction")]
+    pub(crate) test: Option<String>,
 
     /// Where to begin: at the failure of a transaction that failed, unless it says otherwise
     #[arg(long, value_name = "PLACE", value_enum)]

@@ -37,6 +37,7 @@ impl Surroundings for Disk {
         let debuggee = Debuggee {
             path: &folder.join(&arguments.replay),
             transaction: arguments.transaction,
+            test: None,
             symbols: &symbols,
             source_map: arguments.source_map.clone().into_iter().collect(),
             steps_into_libraries: arguments.step_into_libraries,

@@ -20,7 +20,7 @@ use crate::{
     debuggee::{Debuggee, source},
     folders,
     program::read,
-    ui::{BAD, NOTE, Status, Ui},
+    ui::{BAD, DIM, NOTE, Status, Ui},
 };
 
 /// What a line of commands begins with.
@@ -33,12 +33,18 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
     let debuggee = Debuggee {
         path: &args.path,
         transaction: args.transaction,
+        test: args.test.as_deref(),
         symbols: &args.symbols,
         source_map: args.source_map.clone(),
         steps_into_libraries: args.libraries,
         start_at: args.at.map(Into::into),
     };
-    let session = debuggee.open(Path::new(""))?;
+    let (session, listing) = debuggee.open_listed(Path::new(""))?;
+    if !ui.json && args.transaction.is_none() {
+        for line in listing.lines() {
+            writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
+        }
+    }
     let mut console = Console::new(session, Box::new(source));
     let mut commands = args.commands.clone();
     if let Some(path) = &args.script {

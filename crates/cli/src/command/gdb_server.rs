@@ -29,6 +29,7 @@ fn open(args: &GdbServerArgs) -> Result<Console> {
     let debuggee = Debuggee {
         path: &args.path,
         transaction: args.transaction,
+        test: args.test.as_deref(),
         symbols: &args.symbols,
         source_map: Vec::new(),
         steps_into_libraries: true,
