@@ -16,9 +16,8 @@ use std::collections::BTreeMap;
 use selkie::{InstructionError, InvokeContext, Pubkey};
 use selkie_isa::layout::SLOT_BYTES;
 use selkie_replay::{Moment, Timeline, Visitor};
-use sha2::{Digest as _, Sha256};
 
-use crate::symbolize::Programs;
+use crate::{symbolize::Programs, text::hash};
 
 /// The words of a step: r0 to r10 and the slot.
 pub const STEP_WORDS: usize = 12;
@@ -151,9 +150,4 @@ impl Visitor for Collector {
         }
         ControlFlow::Continue(())
     }
-}
-
-/// Returns the SHA-256 of bytes in hexadecimal.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

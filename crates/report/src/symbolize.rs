@@ -6,7 +6,7 @@ use selkie::{Pubkey, programs};
 use selkie_inspect::Location;
 use selkie_replay::{DebugFiles, ProgramView, Timeline};
 
-use crate::agave::hash;
+use crate::text::hash;
 
 /// A place in a source: file and line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

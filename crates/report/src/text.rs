@@ -1,6 +1,7 @@
 //! Text: escaping for XML and HTML, names of programs, numbers.
 
 use core::fmt::Write as _;
+use sha2::{Digest as _, Sha256};
 
 /// Escapes text for XML and HTML.
 pub(crate) fn escaped(text: &str) -> String {
@@ -41,4 +42,9 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     let mut text = String::new();
     let _ = write!(text, "{}.{} %", tenths / 10, tenths % 10);
     text
+}
+
+/// Returns the SHA-256 of bytes in hexadecimal.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
