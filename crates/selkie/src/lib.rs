@@ -63,7 +63,7 @@ mod trap;
 
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
-    self as runtime, AccountChange, BorrowedAccount, Builtin, ComputeBudget, Detail, Engine,
+    self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget, Detail, Engine,
     Environment, EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector,
     InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData, SyscallCall,
     syscalls::custom::{SyscallContext, SyscallFailure},

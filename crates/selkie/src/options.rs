@@ -83,6 +83,15 @@ impl Svm {
         self
     }
 
+    /// Counts the branches that programs take, for tools that search for inputs, such as
+    /// `selkie-explore`. The chain then has a program cache of its own.
+    #[must_use]
+    pub fn with_branch_counters(mut self) -> Self {
+        let syscalls = self.programs.syscalls().clone();
+        self.programs = Arc::new(ProgramCache::with_syscalls(syscalls).with_branch_counters());
+        self
+    }
+
     /// Sets how many receipts the history keeps (default: 32).
     #[must_use]
     pub fn with_history(mut self, capacity: usize) -> Self {
@@ -285,7 +294,9 @@ impl Svm {
         let mut syscalls = self.programs.syscalls().clone();
         syscalls.insert(name, handler);
         // Programs are bound to their syscalls when they are loaded.
-        self.programs = Arc::new(ProgramCache::with_syscalls(syscalls));
+        let programs = ProgramCache::with_syscalls(syscalls);
+        let counts = self.programs.counts_branches();
+        self.programs = Arc::new(if counts { programs.with_branch_counters() } else { programs });
         self
     }
 

@@ -37,7 +37,7 @@ mod pipeline;
 mod programs;
 mod runtime;
 
-pub use selkie_vm::{Machine, MemoryMap};
+pub use selkie_vm::{BranchCounters, Machine, MemoryMap};
 pub use solana_account::ReadableAccount;
 pub use solana_pubkey::Pubkey;
 pub use solana_sdk_ids::native_loader::ID as NATIVE_LOADER;

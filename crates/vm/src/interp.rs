@@ -12,6 +12,7 @@ use selkie_elf::SyscallId;
 use selkie_isa::{Kind, Operand};
 
 use crate::{
+    counters::BranchCounters,
     decoded::{Action, DecodedInsn, DecodedProgram},
     fast_path::{Flow, run_blocks},
     host::{Host, Interrupted, Observer},
@@ -51,6 +52,25 @@ pub struct Outcome {
 pub fn run(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
     let budget = machine.meter.remaining();
     let result = finish(program.decoded(), machine, host);
+    Outcome { result, consumed: consumed(machine, budget) }
+}
+
+/// Interprets a program like [`run`], and counts the branches that it takes.
+pub fn run_counted(
+    program: &Program,
+    machine: &mut Machine<'_>,
+    host: &mut dyn Host,
+    counters: &BranchCounters,
+) -> Outcome {
+    let budget = machine.meter.remaining();
+    let result = loop {
+        let pc = machine.pc;
+        match step_decoded(program.decoded(), machine, host) {
+            Ok(None) => counters.count(pc, machine.pc),
+            Ok(Some(r0)) => break Ok(r0),
+            Err(trap) => break Err(trap),
+        }
+    };
     Outcome { result, consumed: consumed(machine, budget) }
 }
 

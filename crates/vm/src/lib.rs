@@ -31,6 +31,7 @@
 //! | [`program`] | a program with its decoded form |
 //! | [`frozen`] | programs as bytes that can be stored |
 //! | [`interp`] | the interpreter: the reference for every other engine |
+//! | [`counters`] | how often branches are taken, for tools that search for inputs |
 //! | [`jit`] | machine code that does the same, faster |
 
 #![cfg_attr(
@@ -41,6 +42,7 @@
 mod bytes;
 mod chain;
 pub mod config;
+pub mod counters;
 mod decode;
 mod decoded;
 pub mod dirty_pages;
@@ -59,9 +61,10 @@ pub mod verify;
 
 pub use crate::{
     config::Config,
+    counters::BranchCounters,
     error::{JitError, ThawError},
     host::{Host, Interrupted, NoHost, Observer},
-    interp::{Outcome, observe, observe_by_host, run},
+    interp::{Outcome, observe, observe_by_host, run, run_counted},
     jit::{JitOptions, JitWork, MachineCode, MemoryCalls},
     machine::{Machine, MachineBuffers, Meter, MeterExceeded},
     memory::{MemoryMap, Region, Violation, WriteLog},

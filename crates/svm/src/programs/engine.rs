@@ -19,9 +19,9 @@ use core::{
     fmt,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use selkie_vm::{Config, JitError, JitOptions, MachineCode, MemoryCalls, SyscallId, Verified};
+use selkie_vm::{BranchCounters, Config, JitError, JitOptions, MachineCode, MemoryCalls, SyscallId, Verified};
 
 use crate::{
     chain::cost::{BYTES_PER_COMPUTE_UNIT, MEM_OP_BASE, TRANSACTION_COMPUTE_UNITS_MAX},
@@ -98,6 +98,11 @@ pub(crate) fn options(memory_calls: MemoryCalls) -> JitOptions {
     JitOptions { memory_calls, ..JitOptions::default() }
 }
 
+/// Returns the options for a program whose branches are counted.
+fn counted(memory_calls: MemoryCalls, counters: Option<Arc<BranchCounters>>) -> JitOptions {
+    JitOptions { counters, ..options(memory_calls) }
+}
+
 /// Returns the ids of a program's memory syscalls, unless custom syscalls replace them.
 pub(crate) fn memory_calls(syscalls: &[Bound]) -> MemoryCalls {
     let find = |name: &str| {
@@ -132,6 +137,8 @@ pub(crate) struct Compiled {
     pub(crate) has_account_regions: bool,
     /// The memory syscalls that machine code performs itself.
     pub(crate) memory_calls: MemoryCalls,
+    /// The counters of the program's branches, if they are counted.
+    pub(crate) counters: Option<Arc<BranchCounters>>,
     code: OnceLock<Result<MachineCode, JitError>>,
     /// The compute units that the program has used on the interpreter.
     compute_units_interpreted: AtomicU64,
@@ -192,7 +199,8 @@ impl Compiled {
             Some(Err(_)) => return Plan::Interpret,
             None => {}
         }
-        let is_worth_it = compute_units > TRANSACTION_COMPUTE_UNITS_MAX
+        let is_worth_it = self.counters.is_some()
+            || compute_units > TRANSACTION_COMPUTE_UNITS_MAX
             || self.compute_units_interpreted.load(Ordering::Relaxed) > compile_cost(program);
         if !is_worth_it || self.is_claimed.swap(true, Ordering::Relaxed) {
             return Plan::Interpret;
@@ -207,7 +215,8 @@ impl Compiled {
         let compile = || {
             if MachineCode::SUPPORTED {
                 let config = config(self.has_account_regions);
-                MachineCode::compile(program, &config, &options(self.memory_calls))
+                let options = counted(self.memory_calls, self.counters.clone());
+                MachineCode::compile(program, &config, &options)
             } else {
                 Err(JitError::NoBackEnd)
             }

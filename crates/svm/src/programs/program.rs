@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use selkie_elf::Executable;
-use selkie_vm::{MachineCode, SyscallId, Verified};
+use selkie_vm::{BranchCounters, MachineCode, SyscallId, Verified};
 
 use crate::{
     chain::{
@@ -119,6 +119,12 @@ impl Program {
 
     pub(crate) fn with_account_regions(self, has_account_regions: bool) -> Self {
         Self { compiled: Compiled::new(has_account_regions, self.compiled.memory_calls), ..self }
+    }
+
+    /// Counts the program's branches.
+    pub(crate) fn with_branch_counters(mut self, counters: Arc<BranchCounters>) -> Self {
+        self.compiled.counters = Some(counters);
+        self
     }
 
     pub(crate) fn with_machine_code(self, code: MachineCode) -> Self {

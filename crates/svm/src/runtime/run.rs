@@ -207,7 +207,11 @@ fn run_engine(
             (observed::run(context, program, code, machine), Engine::Interpreter)
         }
         Plan::Interpret | Plan::FallBack(_) => {
-            (selkie_vm::run(verified, machine, context), Engine::Interpreter)
+            let outcome = match &program.compiled().counters {
+                Some(counters) => selkie_vm::run_counted(verified, machine, context, counters),
+                None => selkie_vm::run(verified, machine, context),
+            };
+            (outcome, Engine::Interpreter)
         }
     };
     if engine == Engine::Interpreter {

@@ -85,6 +85,8 @@ pub(super) trait Target {
     fn reload(&mut self, spilled: u8);
     fn load(&mut self, size: Size, dst: Register, location: MemLocation);
     fn store(&mut self, size: Size, location: MemLocation, value: Value);
+    /// Names the branch that comes next, for counters.
+    fn number_branch(&mut self, pc: u32);
     /// Continues at `next` if the condition holds; then `refund` compute units of the block are
     /// refunded.
     fn branch(
@@ -317,6 +319,7 @@ impl<T: Target> Lowering<'_, T> {
                     Next::Exit(_) => Next::Exit(exit),
                 };
                 let (left, right) = (self.register(dst), self.value(insn, right));
+                self.target.number_branch(exit.pc);
                 self.target.branch(cond, width, left, right, next, refund);
             }
             Kind::Exit => self.target.exit(exit.pc),

@@ -1,6 +1,10 @@
 //! The options of the JIT.
 
+use std::sync::Arc;
+
 use selkie_elf::SyscallId;
+
+use crate::counters::BranchCounters;
 
 /// How programs are compiled. The default has the hardening of validators.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +34,9 @@ pub struct JitOptions {
     pub seed: Option<u64>,
     /// The syscalls that machine code executes without the host.
     pub memory_calls: MemoryCalls,
+    /// The counters of the program's branches, if they are counted. They must have been made for the
+    /// program that is compiled.
+    pub counters: Option<Arc<BranchCounters>>,
 }
 
 /// Syscalls that do to guest memory what the C functions of these names do, and nothing else, so
@@ -76,6 +83,7 @@ impl Default for JitOptions {
             spans: false,
             seed: None,
             memory_calls: MemoryCalls::default(),
+            counters: None,
         }
     }
 }

@@ -21,12 +21,14 @@
 //! |---|---|
 //! | `source` | the accounts that hold program files, and slots of deployments |
 //! | `target` | the environments that programs are loaded against |
+//! | `counted` | the counters of programs whose branches are counted |
 //! | `entry` | the versions of each program, and their state |
 //! | `residents` | the loaded programs, and their eviction |
 //! | `lifecycle` | new roots and new epochs |
 //! | `store` | the second level, which persists |
 //! | `fork_graph` | the ancestry of slots |
 
+mod counted;
 mod entry;
 mod fork_graph;
 mod lifecycle;
@@ -48,6 +50,7 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::native_loader;
 
+use self::counted::Counted;
 pub(crate) use self::source::Holder;
 use self::{
     entry::{Body, Version, Versions},
@@ -154,6 +157,8 @@ pub struct ProgramCache {
     /// The second level, which persists.
     store: Option<Arc<dyn ProgramStore>>,
     counters: Counters,
+    /// The programs whose branches are counted, if they are.
+    counted: Option<Counted>,
 }
 
 impl Default for ProgramCache {
@@ -181,6 +186,7 @@ impl ProgramCache {
             residents: Residents::default(),
             store: None,
             counters: Counters::default(),
+            counted: None,
         }
     }
 
@@ -402,6 +408,7 @@ impl ProgramCache {
             let verified = verified.or_else(|| self.restore(file, loader, &body.target));
             let loaded = verified.or_else(|| load_file(file, loader, &body.target).ok());
             loaded.map(|program| {
+                let program = self.counted(id, program);
                 Arc::new(program.with_share(Share::of(self.residents.total.clone())))
             })
         });

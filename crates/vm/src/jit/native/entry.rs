@@ -35,7 +35,7 @@ use super::{
 use crate::{
     decoded::{Action, DecodedInsn},
     host::Host,
-    interp::{self, Outcome, run},
+    interp::{self, Outcome, run, run_counted},
     jit::site::{Check, Site, SiteKind},
     machine::{CallFrame, Machine, Meter},
     memory::{MemoryMap, WindowTable},
@@ -108,6 +108,7 @@ fn run_code<H: Host>(
         pointer: 0,
         leave: back_end::leave_address::<Context<Run<'_, '_, H>>>(),
         syscall: back_end::syscall_address::<Context<Run<'_, '_, H>>>(),
+        counts: code.shape.counters.as_ref().map_or(ptr::null(), |it| it.counts().as_ptr()),
         run: Run { code, program, machine, host, stack, frame_limit: 0, unit: 0, end: None },
     };
     context.fill(dirty_prefix);
@@ -166,7 +167,10 @@ impl MachineCode {
         let budget = machine.meter.remaining();
         match run_code(self, program, machine, host) {
             Some(result) => Outcome { result, consumed: interp::consumed(machine, budget) },
-            None => run(program, machine, host),
+            None => match &self.shape.counters {
+                Some(counters) => run_counted(program, machine, host, counters),
+                None => run(program, machine, host),
+            },
         }
     }
 
@@ -474,6 +478,9 @@ impl<H: Host> Run<'_, '_, H> {
             refused = false;
             if let Err(trap) = interp::step(self.program, self.machine, self.host, &mut ()) {
                 return self.stop(Err(trap), stack);
+            }
+            if let Some(counters) = &self.code.shape.counters {
+                counters.count(pc, self.machine.pc);
             }
             let moved = self.code.shape.fixed_frames && self.machine.registers[10] != frame_pointer;
             if moved || !self.still_fits() {

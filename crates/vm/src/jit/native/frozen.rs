@@ -40,7 +40,8 @@ fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -
     let calls = options.memory_calls;
     let [a, b, c, d] = calls.ids().map(|id| id.map_or(u64::from(u32::MAX), |id| id.0.into()));
     [
-        slots as u64,
+        // Code with counters needs some when it is thawed.
+        slots as u64 | u64::from(options.counters.is_some()) << 40,
         depth,
         config.stack_frame_bytes,
         u64::from(noop_rate) << 8 | bits,

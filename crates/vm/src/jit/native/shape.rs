@@ -1,7 +1,10 @@
 //! What is the same for all units of a program.
 
+use std::sync::Arc;
+
 use crate::{
     config::Config,
+    counters::BranchCounters,
     jit::{
         harden::HardeningRng,
         options::{JitOptions, MemoryCalls},
@@ -30,6 +33,7 @@ pub(in crate::jit) struct Shape {
     pub(in crate::jit) key: i32,
     pub(in crate::jit) blinding_key: u64,
     pub(in crate::jit) memory_calls: MemoryCalls,
+    pub(in crate::jit) counters: Option<Arc<BranchCounters>>,
 }
 
 impl Shape {
@@ -49,6 +53,7 @@ impl Shape {
             key: rng.address_key(),
             blinding_key: rng.number(),
             memory_calls: options.memory_calls,
+            counters: options.counters.clone(),
         }
     }
 

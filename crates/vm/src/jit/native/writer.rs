@@ -37,6 +37,9 @@ pub(super) struct Cold {
 pub(super) enum ColdKind {
     /// Refunds compute units on the way to a block.
     Refund,
+    /// Counts a branch that is taken, refunds, and continues at its target. `slot` is the number of
+    /// the branch.
+    Counted,
     /// Asks for the pointer of a check that failed.
     Check,
     /// Asks for more stack for a call.
@@ -133,6 +136,8 @@ pub(in crate::jit) struct Writer<'o, E> {
     pub(super) bytes_max: usize,
     /// The jump that skips an inlined function, the function, and the call.
     pub(super) inlined: Option<(Patch, u32, SideExit)>,
+    /// The number of the next branch in the counters, if it is counted.
+    pub(super) counted: Option<u32>,
 }
 
 /// A finished unit.
@@ -185,6 +190,7 @@ impl<'o, E: Encode> Writer<'o, E> {
             hint: 0,
             bytes_max,
             inlined: None,
+            counted: None,
         };
         writer.record_span(SHARED, false);
         for _ in 0..writer.rng.padding() / E::NOP_BYTES {
@@ -222,6 +228,22 @@ impl<'o, E: Encode> Writer<'o, E> {
             self.fixups.push((patch, slot));
         } else {
             self.code.patch(patch, label);
+        }
+    }
+
+    /// Notes the number of the branch that is written next, if branches are counted.
+    #[inline(always)]
+    pub(super) fn number_branch(&mut self, pc: u32) {
+        if let Some(counters) = &self.shape.counters {
+            self.counted = counters.number(pc as usize);
+        }
+    }
+
+    /// Adds cold code for a branch that is counted where it is taken.
+    pub(super) fn cold_counted(&mut self, jump: Patch, number: u32, pc: u32, refund: u8) {
+        self.cold_jump(jump, SideExit { pc, refund }, ColdKind::Counted, 0);
+        if let Some(cold) = self.cold.last_mut() {
+            cold.slot = number;
         }
     }
 

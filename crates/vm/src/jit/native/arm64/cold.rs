@@ -62,6 +62,13 @@ impl Writer<'_> {
                 self.refund(site.refund);
                 self.jump_to_block(site.pc);
             }
+            ColdKind::Counted => {
+                self.count_branch(*slot, 1);
+                if site.refund != 0 && self.shape.metered {
+                    self.refund(site.refund);
+                }
+                self.jump_to_block(site.pc);
+            }
             ColdKind::Check => self.cold_check(site, *back),
             ColdKind::Missing => {
                 self.load_field(SCRATCH, offset_of!(Context<()>, missing));

@@ -176,6 +176,13 @@ impl Writer<'_> {
 
     #[inline(never)]
     pub(super) fn branch_to(&mut self, when: When, next: Next, refund: u8) {
+        if let Some(number) = self.counted.take()
+            && let Next::Block(slot) = next
+        {
+            let jump = self.code.jump_when(when);
+            self.cold_counted(jump, number, slot, refund);
+            return self.count_branch(number, 0);
+        }
         if let Next::Block(slot) = next
             && (refund == 0 || !self.shape.metered)
         {
@@ -193,6 +200,17 @@ impl Writer<'_> {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
             Next::Block(pc) => self.cold_jump(jump, SideExit { pc, refund }, ColdKind::Refund, 0),
         }
+    }
+
+    /// Increments one of the two counters of a branch.
+    pub(super) fn count_branch(&mut self, number: u32, taken: u32) {
+        self.code.reserve();
+        self.load_field(SCRATCH, offset_of!(Context<()>, counts));
+        let index = i64::from(2 * number + taken);
+        self.code.add_imm(Bits::B64, Arith::Add, SCRATCH, SCRATCH, index);
+        self.code.load(0, SECOND, SCRATCH, 0);
+        self.code.add_imm(Bits::B32, Arith::Add, SECOND, SECOND, 1);
+        self.code.store(0, SECOND, SCRATCH, 0);
     }
 
     /// Calls a function in this unit or another. It overwrites these of r6 to r9.

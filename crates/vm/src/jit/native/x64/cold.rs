@@ -46,6 +46,13 @@ impl ColdCode for Writer<'_> {
                     self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
                     self.jump_to_block(site.pc);
                 }
+                ColdKind::Counted => {
+                    self.count_branch(*slot, 1);
+                    if site.refund != 0 && self.shape.metered {
+                        self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
+                    }
+                    self.jump_to_block(site.pc);
+                }
                 ColdKind::Check => self.cold_check(site, *back),
                 ColdKind::Missing => {
                     let missing = self.context(offset_of!(Context<()>, missing));

@@ -330,6 +330,11 @@ impl Encoder {
         }
     }
 
+    /// Adds 1 to a byte.
+    pub(crate) fn increment_byte(&mut self, mem: Mem) {
+        self.with_mem(Bits::B32, 0, 0xfe, 0, mem, false);
+    }
+
     #[inline(always)]
     pub(crate) fn shift_imm(&mut self, bits: Bits, op: Shift, dst: Reg, count: u8) {
         self.with_reg(bits, 0, 0xc1, op as u8, dst, false);

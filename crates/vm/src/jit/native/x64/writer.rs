@@ -179,6 +179,13 @@ impl Writer<'_> {
 
     #[inline(never)]
     pub(super) fn branch_to(&mut self, flag: Flag, next: Next, refund: u8) {
+        if let Some(number) = self.counted.take()
+            && let Next::Block(slot) = next
+        {
+            let jump = self.code.jump_if(flag);
+            self.cold_counted(jump, number, slot, refund);
+            return self.count_branch(number, 0);
+        }
         if let Next::Block(slot) = next
             && (refund == 0 || !self.shape.metered)
         {
@@ -194,6 +201,14 @@ impl Writer<'_> {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
             Next::Block(pc) => self.cold_jump(jump, SideExit { pc, refund }, ColdKind::Refund, 0),
         }
+    }
+
+    /// Increments one of the two counters of a branch. Changes the flags.
+    pub(super) fn count_branch(&mut self, number: u32, taken: u32) {
+        self.code.reserve();
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<()>, counts)));
+        let index = (2 * number + taken).cast_signed();
+        self.code.increment_byte(Mem::at(SCRATCH, index));
     }
 
     /// Calls a function in this unit or another. It overwrites these of r6 to r9.
