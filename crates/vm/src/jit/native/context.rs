@@ -1,6 +1,6 @@
 //! The context: what machine code and Rust share during a run.
 
-use core::{mem::MaybeUninit, sync::atomic::{AtomicU8, AtomicU64}};
+use core::{mem::MaybeUninit, sync::atomic::AtomicU64};
 
 use crate::{
     machine::Meter,
@@ -64,8 +64,8 @@ pub(super) struct Context<R> {
     /// The addresses of the functions of [`Exits`](super::exits::Exits).
     pub(super) leave: u64,
     pub(super) syscall: u64,
-    /// The [counts](crate::BranchCounters::counts) of branches; null for code that does not count.
-    pub(super) counts: *const AtomicU8,
+    /// The [counts](crate::BranchCounters::words) of branches; null for code that does not count.
+    pub(super) counts: *const AtomicU64,
     /// The data of Rust.
     pub(super) run: R,
 }

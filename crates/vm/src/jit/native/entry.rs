@@ -108,7 +108,7 @@ fn run_code<H: Host>(
         pointer: 0,
         leave: back_end::leave_address::<Context<Run<'_, '_, H>>>(),
         syscall: back_end::syscall_address::<Context<Run<'_, '_, H>>>(),
-        counts: code.shape.counters.as_ref().map_or(ptr::null(), |it| it.counts().as_ptr()),
+        counts: code.shape.counters.as_ref().map_or(ptr::null(), |it| it.words().as_ptr()),
         run: Run { code, program, machine, host, stack, frame_limit: 0, unit: 0, end: None },
     };
     context.fill(dirty_prefix);
