@@ -63,8 +63,8 @@ mod trap;
 
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
-    self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget, Detail, Engine,
-    Environment, EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector,
+    self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget,
+    Detail, Engine, Environment, EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector,
     InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData, SyscallCall,
     syscalls::custom::{SyscallContext, SyscallFailure},
     sysvars::SysvarError,

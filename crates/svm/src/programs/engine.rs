@@ -21,7 +21,9 @@ use core::{
 };
 use std::sync::{Arc, OnceLock};
 
-use selkie_vm::{BranchCounters, Config, JitError, JitOptions, MachineCode, MemoryCalls, SyscallId, Verified};
+use selkie_vm::{
+    BranchCounters, Config, JitError, JitOptions, MachineCode, MemoryCalls, SyscallId, Verified,
+};
 
 use crate::{
     chain::cost::{BYTES_PER_COMPUTE_UNIT, MEM_OP_BASE, TRANSACTION_COMPUTE_UNITS_MAX},

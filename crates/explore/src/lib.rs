@@ -1,0 +1,53 @@
+//! Coverage-guided fuzzing of Solana programs.
+//!
+//! A [`Fixture`] is a chain with actions on it. [`explore`] calls the actions in sequences, with
+//! arguments made of bytes, and keeps the sequences that take branches which none took before: from
+//! these it makes further ones. Machine code counts the branches. What a program compares is put into
+//! the arguments, so that magic numbers are found. A sequence that breaks an invariant is shrunk; the
+//! [`Finding`] is a replay of its transactions and the source of a test.
+//!
+//! With one thread, the same seed and the same number of runs give the same corpus and findings.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | `random` | random numbers by seed |
+//! | `case` | sequences of calls, and their text |
+//! | `args` | arguments from bytes |
+//! | `compared` | what programs compare |
+//! | `fixture` | chain, actions, invariants |
+//! | `coverage` | which branches were taken |
+//! | `runner` | runs cases |
+//! | `mutate` | makes cases of cases |
+//! | `shrink` | makes findings short |
+//! | `finding` | replays and tests of findings |
+//! | `search` | the loop, on many threads |
+//! | `folder` | corpus and findings as files |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
+mod args;
+mod case;
+mod compared;
+mod coverage;
+mod finding;
+mod fixture;
+pub mod folder;
+mod mutate;
+mod random;
+mod runner;
+mod search;
+mod shrink;
+
+pub use crate::{
+    args::Args,
+    case::{CALLS_MAX, Call, Case, CaseError, DATA_BYTES_MAX},
+    finding::{Finding, reproduce},
+    fixture::{FailsOn, Failure, Fixture, Session},
+    search::{ActionCount, ExploreError, Options, Progress, Report, explore, explore_watched},
+};
+
+/// Compiles the examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/fuzzing.md")]
+struct Guide;

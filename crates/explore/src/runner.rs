@@ -1,0 +1,128 @@
+//! Runs cases on a fixture's chain.
+
+use selkie::{Snapshot, Svm, fixture};
+
+use crate::{
+    args::Args,
+    case::{Call, Case},
+    compared::Compared,
+    coverage::{New, Watched},
+    fixture::{Failure, Fixture, Session},
+};
+
+/// A fixture's chain, on which cases run one after the other, each from the start.
+#[derive(Debug)]
+pub(crate) struct Runner<'f> {
+    fixture: &'f Fixture,
+    svm: Svm,
+    start: Snapshot,
+    watched: Watched,
+}
+
+/// What happened to a case.
+#[derive(Default, Debug)]
+pub(crate) struct Ran {
+    /// The number of calls that were run: all, or those up to the failure.
+    pub(crate) calls: usize,
+    /// Of each of them, whether its transaction succeeded.
+    pub(crate) succeeded: Vec<bool>,
+    pub(crate) failure: Option<Failure>,
+    /// Why the last call that failed was refused.
+    pub(crate) refusal: Option<String>,
+}
+
+impl<'f> Runner<'f> {
+    pub(crate) fn new(fixture: &'f Fixture) -> Self {
+        // Receipts need no history.
+        let mut svm = (fixture.setup)().with_branch_counters().with_history(0);
+        let start = svm.snapshot();
+        Self { fixture, svm, start, watched: Watched::new() }
+    }
+
+    /// Runs a case, and returns what it covered for the first time besides. Each call is counted by
+    /// itself, so that repeating one covers nothing new.
+    pub(crate) fn run(&mut self, case: &Case) -> (Ran, Vec<New>) {
+        let mut new = Vec::new();
+        let ran =
+            self.run_with(case, None, None, &mut |watched, svm| watched.take_new(svm, &mut new));
+        (ran, new)
+    }
+
+    /// Drops the calls without which a case covers the same. Returns how many were run for that.
+    pub(crate) fn trim(&mut self, case: &mut Case, wanted: &[New]) -> u64 {
+        let mut calls = 0_u64;
+        for index in (0..case.calls.len()).rev() {
+            let mut shorter = case.clone();
+            drop(shorter.calls.remove(index));
+            let mut missing = wanted.to_vec();
+            let take = &mut |watched: &mut Watched, _: &Svm| watched.take_from(&mut missing);
+            let ran = self.run_with(&shorter, None, None, take);
+            calls = calls.saturating_add(ran.calls as u64);
+            if missing.is_empty() && ran.failure.is_none() {
+                *case = shorter;
+            }
+        }
+        calls
+    }
+
+    /// Runs a case and returns what programs compare meanwhile.
+    pub(crate) fn compare(&mut self, case: &Case) -> Compared {
+        let mut compared = Compared::default();
+        self.run_with(case, Some(&mut compared), None, &mut |watched, _| watched.clear());
+        compared
+    }
+
+    /// Runs a case and records its transactions, each with the state before it.
+    pub(crate) fn record(&mut self, case: &Case) -> (Ran, Vec<fixture::Fixture>) {
+        let mut recorded = Vec::new();
+        let clear = &mut |watched: &mut Watched, _: &Svm| watched.clear();
+        let ran = self.run_with(case, None, Some(&mut recorded), clear);
+        (ran, recorded)
+    }
+
+    /// Runs a case, and calls `counted` after each call.
+    fn run_with(
+        &mut self,
+        case: &Case,
+        mut compared: Option<&mut Compared>,
+        mut recorded: Option<&mut Vec<fixture::Fixture>>,
+        counted: &mut dyn FnMut(&mut Watched, &Svm),
+    ) -> Ran {
+        self.svm.restore(&self.start).expect("the snapshot is of this chain");
+        let mut ran = Ran::default();
+        for call in &case.calls {
+            self.call(call, compared.as_deref_mut(), recorded.as_deref_mut(), &mut ran);
+            counted(&mut self.watched, &self.svm);
+            ran.calls = ran.calls.saturating_add(1);
+            if ran.failure.is_some() {
+                break;
+            }
+        }
+        ran
+    }
+
+    fn call(
+        &mut self,
+        call: &Call,
+        compared: Option<&mut Compared>,
+        recorded: Option<&mut Vec<fixture::Fixture>>,
+        ran: &mut Ran,
+    ) {
+        let action = self.fixture.actions.get(call.action).expect("it is of this fixture");
+        let args = Args::new(&call.data);
+        let session = Session::new(args, &mut self.svm, &self.fixture.fails_on);
+        let mut session = session.watched(compared, recorded);
+        (action.run)(&mut session);
+        let result = session.result;
+        ran.succeeded.push(result.succeeded == Some(true));
+        ran.refusal = result.refusal.or(ran.refusal.take());
+        ran.failure = result.failure.or_else(|| self.broken_invariant());
+    }
+
+    fn broken_invariant(&self) -> Option<Failure> {
+        self.fixture.invariants.iter().find_map(|(name, check)| {
+            let detail = check(&self.svm).err()?;
+            Some(Failure { what: format!("invariant `{name}`"), detail })
+        })
+    }
+}
