@@ -73,9 +73,23 @@ fn checkout(suite: &Suite, checkouts: Option<&Path>) -> Result<PathBuf> {
     if !folder.exists() {
         let url = suite.repository()?;
         say(&format!("cloning {url}"));
-        output(Command::new("git").args(["clone", "--quiet", "--depth=1", &url]).arg(&folder))?;
+        let unfinished = unfinished(&folder)?;
+        let clone = ["clone", "--quiet", "--depth=1", &url];
+        output(Command::new("git").args(clone).arg(&unfinished))?;
+        fs::rename(unfinished, &folder)?;
     }
     Ok(folder)
+}
+
+/// A folder beside another one, for work that may fail half-way. What an earlier run left there is
+/// removed; the caller renames the folder when it is complete.
+fn unfinished(folder: &Path) -> Result<PathBuf> {
+    let unfinished = folder.with_extension("unfinished");
+    if unfinished.exists() {
+        fs::remove_dir_all(&unfinished)?;
+    }
+    fs::create_dir_all(unfinished.parent().context("the folder has a parent")?)?;
+    Ok(unfinished)
 }
 
 /// The rows of a suite: a test, or a file without `::`, and the reason.
@@ -118,9 +132,17 @@ impl Expected {
     /// What went otherwise than expected.
     fn surprises(&self, suite: &Suite, outcome: &Outcome) -> Vec<String> {
         let failed = outcome.failed.iter().filter(|it| !self.has(it));
-        let failed = failed.map(|it| format!("{}: {it} fails", suite.name()));
         let passed = outcome.passed.iter().filter(|it| self.has(it));
-        failed.chain(passed.map(|it| format!("{}: {it} passes", suite.name()))).collect()
+        let names = [&outcome.failed, &outcome.passed, &outcome.ignored];
+        let is_absent = |test: &&String| !names.iter().any(|it| it.contains(test));
+        let listed = self.0.iter().map(|(test, _)| test).filter(|it| it.contains("::"));
+        let findings = failed.map(|it| format!("{it} fails"));
+        findings
+            .chain(passed.map(|it| format!("{it} passes")))
+            .chain(listed.filter(is_absent).map(|it| format!("{it} is expected, but not there")))
+            .chain(outcome.aborted.iter().map(|it| format!("{it} ends before all of its tests")))
+            .map(|it| format!("{}: {it}", suite.name()))
+            .collect()
     }
 }
 
@@ -146,5 +168,18 @@ mod tests {
         assert!(expected.surprises(&suite("0.1.0"), &outcome).is_empty());
         let expected = Expected::of(&suite("0.2.0"), &rows);
         assert_eq!(expected.surprises(&suite("0.2.0"), &outcome), ["litesvm-0.2.0: a::b fails"]);
+    }
+
+    #[test]
+    fn rows_without_a_test_are_found() {
+        let columns = ["litesvm", "0.1.0", "litesvm", "", "litesvm", "", ""];
+        let suite = Suite::of(columns.map(str::to_owned).to_vec());
+        let expected = Expected(vec![("a::b".to_owned(), "why".to_owned())]);
+        let outcome = Outcome { aborted: vec!["c".to_owned()], ..Outcome::default() };
+        let findings = [
+            "litesvm-0.1.0: a::b is expected, but not there",
+            "litesvm-0.1.0: c ends before all of its tests",
+        ];
+        assert_eq!(expected.surprises(&suite, &outcome), findings);
     }
 }

@@ -67,9 +67,17 @@ pub(super) fn make(
     let manifest = Table::from_iter([
         ("workspace".to_owned(), Value::Table(Table::new())),
         ("package".to_owned(), Value::Table(about)),
+        ("features".to_owned(), Value::Table(own_features(features))),
         ("dependencies".to_owned(), Value::Table(dependencies)),
     ]);
     Ok(manifest.to_string() + PROFILE)
+}
+
+/// The features of the package itself, all on: the tests ask for those of the peer by their names.
+fn own_features(features: &[String]) -> Table {
+    let names = features.iter().cloned().map(Value::from).collect();
+    let each = features.iter().map(|it| (it.clone(), Value::Array(Vec::new())));
+    each.chain([("default".to_owned(), Value::Array(names))]).collect()
 }
 
 /// The dependency on a crate of ours.
@@ -125,12 +133,16 @@ mod tests {
         let peer = "[package]\nedition = \"2021\"\n[dependencies]\na-b = \"~1.2\"\nc = \"1\"\n\
                     [dev-dependencies.solana-nonce]\nversion = \"3\"\noptional = true\n";
         let tests = "use a_b::X; use solana_nonce; let abc = 1;";
-        let made = make(peer, "litesvm", Path::new("compat/litesvm"), &[], tests).expect("made");
+        let features = ["precompiles".to_owned()];
+        let shim = Path::new("compat/litesvm");
+        let made = make(peer, "litesvm", shim, &features, tests).expect("made");
         let made: Table = made.parse().expect("it is TOML");
         let dependencies = made["dependencies"].as_table().expect("a table");
         assert_eq!(dependencies.keys().collect::<Vec<_>>(), ["a-b", "litesvm", "solana-nonce"]);
         assert_eq!(dependencies["litesvm"]["package"].as_str(), Some("selkie-litesvm"));
         assert_eq!(dependencies["a-b"]["version"].as_str(), Some("1.2"));
         assert_eq!(dependencies["solana-nonce"]["features"][0].as_str(), Some("serde"));
+        assert_eq!(made["features"]["default"][0].as_str(), Some("precompiles"));
+        assert_eq!(made["features"]["precompiles"].as_array(), Some(&Vec::new()));
     }
 }

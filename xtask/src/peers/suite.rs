@@ -31,6 +31,9 @@ pub(super) struct Suite {
 pub(super) struct Outcome {
     pub(super) passed: Vec<String>,
     pub(super) failed: Vec<String>,
+    pub(super) ignored: Vec<String>,
+    /// Files whose test program ended before all of its tests had a result.
+    pub(super) aborted: Vec<String>,
     pub(super) compiled: Duration,
     pub(super) run: Duration,
 }
@@ -69,8 +72,11 @@ impl Suite {
         ensure!(compiled.0, "{} does not compile\n{}", self.name(), compiled.1);
         let compiled = begun.elapsed();
         let begun = now();
-        let (_, text) = cargo(&folder, &["test", "--tests", "--no-fail-fast"])?;
-        Ok(Outcome { compiled, run: begun.elapsed(), ..read(&text) })
+        let (succeeded, text) = cargo(&folder, &["test", "--tests", "--no-fail-fast"])?;
+        let outcome = Outcome { compiled, run: begun.elapsed(), ..read(&text) };
+        let is_explained = !outcome.failed.is_empty() || !outcome.aborted.is_empty();
+        ensure!(succeeded || is_explained, "cargo fails, but no test of {}\n{text}", self.name());
+        Ok(outcome)
     }
 
     /// Copies the tests beside a manifest of our own.
@@ -107,7 +113,10 @@ impl Suite {
             say(&format!("building {}", programs.display()));
             let mut command = Command::new("cargo");
             command.args(["run", "--quiet", "--package", "selkie-cli", "--", "build"]);
-            output(command.arg(&programs).arg("--out-dir").arg(&built).current_dir(repository()))?;
+            let unfinished = super::unfinished(&built)?;
+            command.arg(&programs).arg("--out-dir").arg(&unfinished);
+            output(command.current_dir(repository()))?;
+            fs::rename(unfinished, &built)?;
         }
         let target = folder.join(&self.found_in);
         fs::create_dir_all(&target)?;
@@ -151,29 +160,35 @@ fn read(text: &str) -> Outcome {
         let (_, rest) = line.trim().split_once("Running tests/")?;
         Some(rest.split_once(".rs")?.0.to_owned())
     };
-    let mut files = text.lines().filter_map(file);
+    // The first program is that of the library, which is empty.
+    let mut files = std::iter::once("lib".to_owned()).chain(text.lines().filter_map(file));
     let mut outcome = Outcome::default();
-    let mut current = String::new();
-    for line in text.lines().skip_while(|line| !line.starts_with("running ")) {
-        if line.starts_with("running ") && line.ends_with(['t', 's']) {
-            // The first program is that of the library, which is empty.
-            current = if current.is_empty() {
-                "lib".to_owned()
-            } else {
-                files.next().unwrap_or_default()
-            };
+    let (mut current, mut left) = (String::new(), 0);
+    for line in text.lines() {
+        if let Some(tests) = announced(line) {
+            outcome.aborted.extend((left > 0).then_some(current));
+            (current, left) = (files.next().unwrap_or_default(), tests);
         }
         let Some((name, result)) = line.strip_prefix("test ").and_then(|it| it.split_once(" ... "))
         else {
             continue;
         };
+        left = left.saturating_sub(1);
         let name = format!("{current}::{}", name.trim_end_matches(" - should panic"));
         match result {
             "FAILED" => outcome.failed.push(name),
+            result if result.starts_with("ignored") => outcome.ignored.push(name),
             _ => outcome.passed.push(name),
         }
     }
+    outcome.aborted.extend((left > 0).then_some(current));
     outcome
+}
+
+/// The number of tests that a test program says that it runs.
+fn announced(line: &str) -> Option<usize> {
+    let count = line.strip_prefix("running ")?.trim_end_matches('s').strip_suffix(" test")?;
+    count.parse().ok()
 }
 
 #[allow(clippy::disallowed_methods, reason = "measures the time of suites")]
@@ -189,9 +204,20 @@ mod tests {
     fn results_are_read_with_their_files() {
         let text = "     Running unittests src/lib.rs (x)\n     Running tests/a.rs (x)\n     \
                     Running tests/b.rs (x)\nrunning 0 tests\nrunning 1 test\ntest one ... ok\n\
-                    running 2 tests\ntest two ... FAILED\ntest three ... ok\n";
+                    running 4 tests\ntest two ... FAILED\ntest three ... ok\n\
+                    test four ... ignored, slow\ntest five - should panic ... ok\n";
         let outcome = read(text);
-        assert_eq!(outcome.passed, ["a::one", "b::three"]);
+        assert_eq!(outcome.passed, ["a::one", "b::three", "b::five"]);
         assert_eq!(outcome.failed, ["b::two"]);
+        assert_eq!(outcome.ignored, ["b::four"]);
+        assert!(outcome.aborted.is_empty());
+    }
+
+    #[test]
+    fn programs_that_abort_are_noticed() {
+        let text = "     Running unittests src/lib.rs (x)\n     Running tests/a.rs (x)\n     \
+                    Running tests/b.rs (x)\nrunning 0 tests\nrunning 2 tests\ntest one ... ok\n\
+                    running 1 test\n";
+        assert_eq!(read(text).aborted, ["a", "b"]);
     }
 }
