@@ -56,7 +56,8 @@ fn short() -> Result<()> {
 /// Everything.
 fn long(count: &str) -> Result<()> {
     let (wheel, _) = tested()?;
-    step("command line", || cargo(&["build", "--release", "--locked", "--package", "selkie-cli"]))?;
+    let build = ["build", "--profile", "quick", "--locked", "--package", "selkie-cli"];
+    step("command line", || cargo(&build))?;
     let items = record(count)?;
     for (extra, runs) in ENGINES {
         step(extra, || engine(&wheel, &items, extra, runs))?;
@@ -114,7 +115,7 @@ fn test(wheel: &Path, items: &Path) -> Result<()> {
 fn engine(wheel: &Path, items: &Path, extra: &str, runs: &[&str]) -> Result<()> {
     let venv = Venv::at(&work().join(extra))?;
     venv.install_wheel(wheel, extra)?;
-    let selkie = format!("target/release/selkie{}", env::consts::EXE_SUFFIX);
+    let selkie = format!("target/quick/selkie{}", env::consts::EXE_SUFFIX);
     let mut python = venv.command("python");
     python.arg("scale/scale.py").arg(items).arg(work()).arg(repository().join(selkie));
     succeed(python.args(runs).current_dir(package()))

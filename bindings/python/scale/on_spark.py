@@ -40,6 +40,7 @@ def session(cores: int) -> Any:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
         # A partition for each file: rows are small, but take long.
         "spark.sql.files.maxPartitionBytes": "1m",

@@ -28,8 +28,8 @@ impl Base {
     }
 
     /// Adds a content and returns its hash.
-    fn add<'py>(&self, py: Python<'py>, data: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
-        let hash = detached(py, || self.write().add(data))?;
+    fn add<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let hash = detached(py, || self.write().add(data.to_vec()))?;
         Ok(PyBytes::new(py, &hash))
     }
 

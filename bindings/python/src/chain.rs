@@ -53,11 +53,11 @@ impl Chain {
         Ok(Self(Mutex::new(self.with(py, |svm| svm.clone())?)))
     }
 
-    fn send(&self, py: Python<'_>, transaction: Vec<u8>) -> PyResult<Receipt> {
+    fn send(&self, py: Python<'_>, transaction: &[u8]) -> PyResult<Receipt> {
         Ok(Receipt::of(self.with(py, |svm| svm.send(transaction))?))
     }
 
-    fn simulate(&self, py: Python<'_>, transaction: Vec<u8>) -> PyResult<Receipt> {
+    fn simulate(&self, py: Python<'_>, transaction: &[u8]) -> PyResult<Receipt> {
         Ok(Receipt::of(self.with(py, |svm| svm.simulate(transaction))?))
     }
 
@@ -85,12 +85,13 @@ impl Chain {
         py: Python<'_>,
         key: Key,
         lamports: u64,
-        data: Vec<u8>,
+        data: &[u8],
         owner: Key,
         executable: bool,
         rent_epoch: u64,
     ) -> PyResult<()> {
-        let account = Account { lamports, data, owner: owner.into(), executable, rent_epoch };
+        let (data, owner) = (data.to_vec(), owner.into());
+        let account = Account { lamports, data, owner, executable, rent_epoch };
         self.with(py, |svm| svm.set_account(key.into(), account))?.map_err(exception)
     }
 
@@ -113,7 +114,7 @@ impl Chain {
         &self,
         py: Python<'_>,
         id: Key,
-        elf: Vec<u8>,
+        elf: &[u8],
         loader: Option<Key>,
     ) -> PyResult<()> {
         let loader = loader.map_or(Some(Loader::V3), |it| Loader::of(&it.into()));
@@ -186,6 +187,5 @@ impl Chain {
 #[pyfunction]
 pub(crate) fn keypair_bytes<'py>(py: Python<'py>, name: &str) -> Bound<'py, PyBytes> {
     let keypair = selkie::keypair(name);
-    let bytes = [keypair.secret_bytes().as_slice(), keypair.pubkey().as_ref()].concat();
-    PyBytes::new(py, &bytes)
+    PyBytes::new(py, &[keypair.secret_bytes().as_slice(), keypair.pubkey().as_ref()].concat())
 }
