@@ -20,10 +20,8 @@ from selkie import batch
 
 def run(items: Path, out: Path, check: Check) -> None:
     """Run all items; then again, with a node killed; then again, with the driver killed."""
-    local = {"node_ip_address": "127.0.0.1"}
-    head = {"num_cpus": 0, **local}
-    cluster: Any = Cluster(initialize_head=True, head_node_args=head)
-    nodes = [cluster.add_node(num_cpus=1, **local) for _ in range(2)]
+    cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     cluster.wait_for_nodes()
     try:
         drive(cluster.address, items, fresh(out))
