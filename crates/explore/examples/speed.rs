@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p selkie-explore --example speed`
 
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
+
 use std::time::Instant;
 
 use selkie::{Pubkey, Svm, address, token};
