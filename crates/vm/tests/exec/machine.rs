@@ -96,7 +96,7 @@ impl Compiled {
             let whole = JitOptions { slots_at_once: usize::MAX, ..plain() };
             let cut = JitOptions { slots_at_once: 1, runs_until_joined: 0, ..plain() };
             // Small units, and memory for the first of them only: the rest is interpreted.
-            let scarce = JitOptions { code_bytes_max: 5000, unit_slots_max: 3, ..whole };
+            let scarce = JitOptions { code_bytes_max: 5000, unit_slots_max: 3, ..whole.clone() };
             for (name, options) in [
                 ("hardened", hardened),
                 ("plain", plain()),

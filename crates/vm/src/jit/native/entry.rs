@@ -35,7 +35,7 @@ use super::{
 use crate::{
     decoded::{Action, DecodedInsn},
     host::Host,
-    interp::{self, Outcome, run, run_counted},
+    interp::{self, Outcome},
     jit::site::{Check, Site, SiteKind},
     machine::{CallFrame, Machine, Meter},
     memory::{MemoryMap, WindowTable},
@@ -108,7 +108,7 @@ fn run_code<H: Host>(
         pointer: 0,
         leave: back_end::leave_address::<Context<Run<'_, '_, H>>>(),
         syscall: back_end::syscall_address::<Context<Run<'_, '_, H>>>(),
-        counts: code.shape.counters.as_ref().map_or(ptr::null(), |it| it.words().as_ptr()),
+        counts: code.shape.counts(),
         run: Run { code, program, machine, host, stack, frame_limit: 0, unit: 0, end: None },
     };
     context.fill(dirty_prefix);
@@ -150,7 +150,7 @@ fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
 }
 
 impl MachineCode {
-    /// Runs a program from the state of the machine to its end, with the same outcome as [`run`].
+    /// Runs a program from the state of the machine to its end, with the same outcome as [`run`](interp::run).
     ///
     /// A machine that the code does not fit (another configuration, open call frames, a stack with
     /// another layout) is run by the interpreter.
@@ -167,10 +167,7 @@ impl MachineCode {
         let budget = machine.meter.remaining();
         match run_code(self, program, machine, host) {
             Some(result) => Outcome { result, consumed: interp::consumed(machine, budget) },
-            None => match &self.shape.counters {
-                Some(counters) => run_counted(program, machine, host, counters),
-                None => run(program, machine, host),
-            },
+            None => self.shape.interpret(program, machine, host),
         }
     }
 
@@ -479,9 +476,7 @@ impl<H: Host> Run<'_, '_, H> {
             if let Err(trap) = interp::step(self.program, self.machine, self.host, &mut ()) {
                 return self.stop(Err(trap), stack);
             }
-            if let Some(counters) = &self.code.shape.counters {
-                counters.count(pc, self.machine.pc);
-            }
+            self.code.shape.count(pc, self.machine.pc);
             let moved = self.code.shape.fixed_frames && self.machine.registers[10] != frame_pointer;
             if moved || !self.still_fits() {
                 return self.finish(stack);

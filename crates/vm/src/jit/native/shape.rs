@@ -1,16 +1,19 @@
 //! What is the same for all units of a program.
 
+use core::{ptr, sync::atomic::AtomicU64};
 use std::sync::Arc;
 
 use crate::{
     config::Config,
     counters::BranchCounters,
+    host::Host,
+    interp::{Outcome, run, run_counted},
     jit::{
         harden::HardeningRng,
         options::{JitOptions, MemoryCalls},
         plan::span_max,
     },
-    machine::frame_step,
+    machine::{Machine, frame_step},
     processor::Features,
     program::Program,
 };
@@ -61,5 +64,30 @@ impl Shape {
     /// with gaps.
     pub(in crate::jit) fn window_gaps(&self) -> Option<u64> {
         (self.gaps && self.features.removes_gaps()).then_some(self.gap_min)
+    }
+
+    /// Returns the counts of branches, or null.
+    pub(in crate::jit) fn counts(&self) -> *const AtomicU64 {
+        self.counters.as_ref().map_or(ptr::null(), |it| it.words().as_ptr())
+    }
+
+    /// Counts a branch that the interpreter has executed.
+    pub(in crate::jit) fn count(&self, pc: usize, next: usize) {
+        if let Some(counters) = &self.counters {
+            counters.count(pc, next);
+        }
+    }
+
+    /// Runs a program on the interpreter, because the code does not fit the machine.
+    pub(in crate::jit) fn interpret(
+        &self,
+        program: &Program,
+        machine: &mut Machine<'_>,
+        host: &mut dyn Host,
+    ) -> Outcome {
+        match &self.counters {
+            Some(counters) => run_counted(program, machine, host, counters),
+            None => run(program, machine, host),
+        }
     }
 }
