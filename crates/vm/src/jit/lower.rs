@@ -54,8 +54,14 @@ pub(super) enum Next {
     Exit(SideExit),
 }
 
+/// What is told of branches before they are emitted.
+pub(super) trait NumberBranch {
+    /// Names the branch that comes next, for counters.
+    fn number_branch(&mut self, pc: u32);
+}
+
 /// The code generator of a processor. Registers are r0 to r9, and r10 if the program changes it.
-pub(super) trait Target {
+pub(super) trait Target: NumberBranch {
     /// Whether the pointers of checks point to the last byte of their groups, and not to the first.
     const POINTS_TO_LAST: bool;
 
@@ -85,8 +91,6 @@ pub(super) trait Target {
     fn reload(&mut self, spilled: u8);
     fn load(&mut self, size: Size, dst: Register, location: MemLocation);
     fn store(&mut self, size: Size, location: MemLocation, value: Value);
-    /// Names the branch that comes next, for counters.
-    fn number_branch(&mut self, pc: u32);
     /// Continues at `next` if the condition holds; then `refund` compute units of the block are
     /// refunded.
     fn branch(

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::jit::{
     harden::HardeningRng,
-    lower::SideExit,
+    lower::{NumberBranch, SideExit},
     options::JitOptions,
     scope::Scope,
     site::{Site, SiteKind, Sites},
@@ -160,6 +160,15 @@ pub(super) trait ColdCode {
     fn write_elsewhere(&mut self, slot: u32);
 }
 
+impl<E> NumberBranch for Writer<'_, E> {
+    #[inline(always)]
+    fn number_branch(&mut self, pc: u32) {
+        if let Some(counters) = &self.shape.counters {
+            self.counted = counters.number(pc as usize);
+        }
+    }
+}
+
 impl<'o, E: Encode> Writer<'o, E> {
     /// Creates a writer for the unit of a number, which takes about `bytes_max` bytes at most. All
     /// `labels` must be 0.
@@ -228,14 +237,6 @@ impl<'o, E: Encode> Writer<'o, E> {
             self.fixups.push((patch, slot));
         } else {
             self.code.patch(patch, label);
-        }
-    }
-
-    /// Notes the number of the branch that is written next, if branches are counted.
-    #[inline(always)]
-    pub(super) fn number_branch(&mut self, pc: u32) {
-        if let Some(counters) = &self.shape.counters {
-            self.counted = counters.number(pc as usize);
         }
     }
 

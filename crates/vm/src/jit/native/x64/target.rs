@@ -271,11 +271,6 @@ impl Target for Writer<'_> {
     }
 
     #[inline(always)]
-    fn number_branch(&mut self, pc: u32) {
-        Writer::number_branch(self, pc);
-    }
-
-    #[inline(always)]
     fn branch(
         &mut self,
         cond: Cond,
