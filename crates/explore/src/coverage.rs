@@ -8,6 +8,7 @@ use selkie::{BranchCounters, Pubkey, Svm};
 /// The classes of counts, one bit each: 1, 2, 3, and up to 7, 15, 31, 127 and 255.
 const CLASSES: [u8; 256] = classes();
 
+#[allow(clippy::arithmetic_side_effects, reason = "computed by the compiler")]
 const fn classes() -> [u8; 256] {
     let mut classes = [0; 256];
     let mut count = 1;
