@@ -13,7 +13,12 @@ use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{bpf_loader_upgradeable, native_loader, sysvar};
 
-use crate::{error::NodeError, node::Node, source::reset_future_slot};
+use crate::{
+    error::NodeError,
+    node::Node,
+    producer::Producer,
+    source::{Fetch, reset_future_slot},
+};
 
 /// How many accounts are fetched at once: the limit of `getMultipleAccounts`.
 const KEYS_MAX: usize = 100;
@@ -30,19 +35,16 @@ impl Node {
     /// [`Options::fetch`]: crate::Options::fetch
     pub fn fetch(&self, keys: &[Pubkey]) -> Result<(), NodeError> {
         let Some(source) = &self.shared().options.fetch else { return Ok(()) };
+        let (mut asked, mut found) = (Vec::new(), Vec::new());
         let mut wanted = self.missing(keys);
         while !wanted.is_empty() {
-            let mut found = Vec::new();
-            for keys in wanted.chunks(KEYS_MAX) {
-                let accounts = source.fetch(keys).map_err(NodeError::Fetch)?;
-                let accounts = keys.iter().copied().zip(accounts);
-                found.extend(accounts.filter_map(|(key, account)| Some((key, account?))));
-            }
-            self.shared().fetched().add(&wanted);
-            wanted = self.missing(&program_data_keys(&found));
-            self.adopt(found)?;
+            let accounts = ask(source.as_ref(), &wanted)?;
+            asked.append(&mut wanted);
+            wanted = self.missing(&program_data_keys(&accounts));
+            wanted.retain(|key| !asked.contains(key));
+            found.extend(accounts);
         }
-        Ok(())
+        self.adopt(asked, found)
     }
 
     /// Fetches the accounts of a message, those from its lookup tables included.
@@ -72,17 +74,21 @@ impl Node {
         fetched.into_iter().filter(|key| view.account(key).is_some()).collect()
     }
 
-    /// Sets fetched accounts.
-    fn adopt(&self, mut accounts: Vec<(Pubkey, AccountSharedData)>) -> Result<(), NodeError> {
-        accounts.retain(|(_, account)| {
+    /// Sets those fetched accounts that the cluster still does not have, and notes which were asked
+    /// for. A program and its programdata come in one block, so that no request sees one alone.
+    fn adopt(
+        &self,
+        asked: Vec<Pubkey>,
+        mut found: Vec<(Pubkey, AccountSharedData)>,
+    ) -> Result<(), NodeError> {
+        found.retain(|(_, account)| {
             *account.owner() != sysvar::ID && *account.owner() != native_loader::ID
         });
-        if accounts.is_empty() {
+        if found.is_empty() {
+            self.shared().fetched().add(&asked);
             return Ok(());
         }
-        let slot = self.view(CommitmentLevel::Processed).slot();
-        accounts.iter_mut().for_each(|(_, account)| reset_future_slot(account, slot));
-        self.set_accounts(accounts).map(|_| ())
+        self.call(move |producer| producer.adopt(&asked, found))
     }
 
     fn missing(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
@@ -92,6 +98,47 @@ impl Node {
         let missing: BTreeSet<Pubkey> = keys.iter().filter(is_missing).copied().collect();
         missing.into_iter().collect()
     }
+}
+
+impl Producer {
+    /// Sets fetched accounts, except those that have come to exist, or were fetched by another request,
+    /// since they were asked for.
+    fn adopt(
+        &mut self,
+        asked: &[Pubkey],
+        mut found: Vec<(Pubkey, AccountSharedData)>,
+    ) -> Result<(), NodeError> {
+        // Edits come after the transactions of their block, and must not undo those that wait.
+        self.block(Vec::new(), false)?;
+        let mut is_new = Vec::with_capacity(found.len());
+        for (key, _) in &found {
+            let is_known = self.shared.fetched().contains(key);
+            is_new.push(!is_known && self.tip.get_account(key)?.is_none());
+        }
+        let mut is_new = is_new.into_iter();
+        found.retain(|_| is_new.next().unwrap_or(false));
+        let slot = self.tip.slot();
+        found.iter_mut().for_each(|(_, account)| reset_future_slot(account, slot));
+        // The ledger gets the addresses with the block; requests see them when the accounts are there.
+        self.shared.fetched().stage(asked);
+        let edited = if found.is_empty() { Ok(()) } else { self.edit(found).map(|_| ()) };
+        self.shared.fetched().unstage(edited.is_ok());
+        edited
+    }
+}
+
+/// Asks another cluster for accounts, and returns those that exist there.
+fn ask(
+    source: &dyn Fetch,
+    wanted: &[Pubkey],
+) -> Result<Vec<(Pubkey, AccountSharedData)>, NodeError> {
+    let mut found = Vec::new();
+    for keys in wanted.chunks(KEYS_MAX) {
+        let accounts = source.fetch(keys).map_err(NodeError::Fetch)?;
+        let accounts = keys.iter().copied().zip(accounts);
+        found.extend(accounts.filter_map(|(key, account)| Some((key, account?))));
+    }
+    Ok(found)
 }
 
 /// Returns the addresses of the programdata of those accounts that are programs of loader v3.

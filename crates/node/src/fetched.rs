@@ -8,6 +8,8 @@ use solana_pubkey::Pubkey;
 #[derive(Default, Debug)]
 pub(crate) struct Fetched {
     keys: BTreeSet<Pubkey>,
+    /// Those whose accounts are in the block that is being made: only the ledger gets them.
+    staged: BTreeSet<Pubkey>,
     /// Whether they have changed since the ledger got them.
     has_changed: bool,
 }
@@ -15,7 +17,7 @@ pub(crate) struct Fetched {
 impl Fetched {
     /// Creates the set that a ledger has.
     pub(crate) fn stored(keys: Vec<Pubkey>) -> Self {
-        Self { keys: keys.into_iter().collect(), has_changed: false }
+        Self { keys: keys.into_iter().collect(), staged: BTreeSet::new(), has_changed: false }
     }
 
     pub(crate) fn contains(&self, key: &Pubkey) -> bool {
@@ -32,6 +34,20 @@ impl Fetched {
         self.has_changed = true;
     }
 
+    /// Adds addresses for the ledger only, until [`Fetched::unstage`].
+    pub(crate) fn stage(&mut self, keys: &[Pubkey]) {
+        self.staged.extend(keys);
+        self.has_changed = true;
+    }
+
+    /// Adds the staged addresses, or drops them if their block was not made.
+    pub(crate) fn unstage(&mut self, is_made: bool) {
+        let staged = core::mem::take(&mut self.staged);
+        if is_made {
+            self.keys.extend(staged);
+        }
+    }
+
     /// Drops addresses, so that they are asked for again.
     pub(crate) fn forget(&mut self, is_forgotten: impl Fn(&Pubkey) -> bool) {
         self.keys.retain(|key| !is_forgotten(key));
@@ -40,6 +56,7 @@ impl Fetched {
 
     /// Returns the addresses for the ledger if they have changed since the last call.
     pub(crate) fn take_changed(&mut self) -> Option<Vec<Pubkey>> {
-        core::mem::take(&mut self.has_changed).then(|| self.keys())
+        core::mem::take(&mut self.has_changed)
+            .then(|| self.keys.union(&self.staged).copied().collect())
     }
 }

@@ -302,3 +302,41 @@ fn missing_accounts_are_fetched_once() {
     cluster.node.fetch(&[wallet.pubkey()]).unwrap();
     assert_eq!(cluster.balance(&wallet.pubkey()), 0);
 }
+
+/// A cluster elsewhere that answers when all who ask have asked.
+#[derive(Debug)]
+struct Slow {
+    barrier: std::sync::Barrier,
+    account: solana_account::AccountSharedData,
+}
+
+impl selkie_node::Fetch for Slow {
+    fn fetch(
+        &self,
+        keys: &[Pubkey],
+    ) -> Result<Vec<Option<solana_account::AccountSharedData>>, String> {
+        self.barrier.wait();
+        self.barrier.wait();
+        Ok(keys.iter().map(|_| Some(self.account.clone())).collect())
+    }
+}
+
+#[test]
+fn a_late_answer_undoes_nothing() {
+    let account = solana_account::Account { lamports: 10 * SOL, ..Default::default() };
+    let barrier = std::sync::Barrier::new(3);
+    let slow = std::sync::Arc::new(Slow { barrier, account: account.into() });
+    let cluster = cluster_with(Options { fetch: Some(slow.clone()), ..Options::default() });
+    let (paid, other) = (address(80), address(81));
+    thread::scope(|scope| {
+        let requests = [(); 2].map(|()| scope.spawn(|| cluster.node.fetch(&[paid, other])));
+        slow.barrier.wait();
+        assert!(cluster.node.fetched_accounts().is_empty());
+        cluster.node.set_balance(paid, SOL).unwrap();
+        slow.barrier.wait();
+        requests.into_iter().for_each(|it| it.join().unwrap().unwrap());
+    });
+    assert_eq!(cluster.balance(&paid), SOL);
+    assert_eq!(cluster.balance(&other), 10 * SOL);
+    assert_eq!(cluster.node.fetched_accounts(), [paid, other]);
+}
