@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, PoisonError, RwLock,
-        mpsc::{Receiver, Sender, channel},
+        mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
 };
@@ -21,6 +21,9 @@ use crate::chain::Chain;
 
 /// How many blocks go into one transaction at most.
 const BLOCKS_MAX: usize = 512;
+/// How many blocks may wait for the disk. Then block production waits too, so that a slow disk does not
+/// grow the memory.
+const WRITES_MAX: usize = 1024;
 /// The size up to which a ledger is compacted when the node stops, which must not take long.
 const COMPACTED_BYTES_MAX: u64 = 64 << 20;
 
@@ -50,14 +53,14 @@ pub(crate) enum Kind {
 /// The thread, and the way to it.
 #[derive(Debug)]
 pub(crate) struct Committer {
-    writes: Sender<Write>,
+    writes: SyncSender<Write>,
     thread: JoinHandle<Result<(), StoreError>>,
 }
 
 impl Committer {
     /// Starts the thread.
     pub(crate) fn start(store: Box<dyn Store>, chain: Arc<RwLock<Chain>>) -> std::io::Result<Self> {
-        let (writes, received) = channel();
+        let (writes, received) = sync_channel(WRITES_MAX);
         let worker = Worker { store, chain, pending: Pending::default() };
         let thread = thread::Builder::new().name("selkie-ledger".to_owned());
         let thread = thread.spawn(move || worker.run(&received))?;
