@@ -109,6 +109,17 @@ pub(crate) fn feature_account(slot: u64, rent: &Rent) -> AccountSharedData {
     Account { lamports, data, owner, executable: false, rent_epoch: u64::MAX }.into()
 }
 
+/// Returns the slots after `slot` in which features become active according to their accounts.
+pub(crate) fn feature_slots(accounts: &[(Pubkey, AccountSharedData)], slot: u64) -> Vec<u64> {
+    let features = accounts.iter().filter(|(_, account)| *account.owner() == feature::ID);
+    let since = |data: &[u8]| match data {
+        [1, since @ ..] => since.first_chunk().map(|since| u64::from_le_bytes(*since)),
+        _ => None,
+    };
+    let slots = features.filter_map(|(_, account)| since(account.data()));
+    slots.filter(|since| *since > slot).collect()
+}
+
 /// Creates an account that only holds lamports.
 fn wallet(lamports: u64) -> AccountSharedData {
     let owner = system_program::ID;

@@ -164,6 +164,7 @@ impl Node {
         if let Some(store) = store {
             producer.committer = Some(Committer::start(store, chain).map_err(thread_error)?);
         }
+        producer.feature_slots = genesis::feature_slots(&accounts, producer.tip.slot());
         producer.open_next()?;
         if restored_slot.is_none() {
             let root = producer.forks.root();

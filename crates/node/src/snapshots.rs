@@ -146,11 +146,11 @@ impl Producer {
         self.header = header;
         self.number = self.number.saturating_add(1);
         self.snapshots.clear();
-        self.feature_slots.clear();
         self.shared.fetched().forget(|_| true);
         let accounts = state.accounts.clone();
         self.forks = new_forks(state, &self.shared.options);
         self.tip = self.forks.root();
+        self.feature_slots = genesis::feature_slots(&accounts, self.tip.slot());
         self.time.restart(self.time.now());
         self.open_next()?;
         *self.shared.index_mut() = index_of(&accounts);

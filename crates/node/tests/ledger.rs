@@ -365,3 +365,19 @@ fn a_full_disk_stops_the_node_with_a_reason() {
     let restarted = Node::start(folder.options()).unwrap();
     assert!(restarted.view(Finalized).balance(&address(2)) >= finalized * SOL);
 }
+
+#[test]
+fn a_planned_feature_survives_a_restart() {
+    let feature = selkie_svm::Feature::Blake3;
+    let folder = Folder::new("feature");
+    let first = cluster_with(folder.options());
+    let slot = first.node.view(Processed).slot() + 10;
+    first.node.set_feature(feature.address(), slot).unwrap();
+    first.node.stop().unwrap();
+
+    let second = cluster_with(folder.options());
+    assert!(!second.node.view(Processed).features().has(feature));
+    second.clock.advance(SLOT * 20);
+    second.node.set_balance(address(1), SOL).unwrap();
+    assert!(second.node.view(Processed).features().has(feature));
+}
