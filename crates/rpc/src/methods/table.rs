@@ -142,7 +142,7 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_setBalance", "", "pubkey, lamports", "the slot", cheats::set_balance),
     cheat("selkie_setTokenAccount", "surfnet_setTokenAccount", "owner, mint, account, [program]", "the address of the owner's associated token account", cheats::set_token_account),
     cheat("selkie_setProgram", "", "program, elf, [authority]", "the slot; the ELF file is base64, and is checked", cheats::set_program),
-    cheat("selkie_timeTravel", "surfnet_timeTravel", "[target]", "the epoch info after going to `{slot}`, `{epoch}` or `{timestamp}` (or `absoluteSlot`, …), forward only", cheats::time_travel),
+    cheat("selkie_timeTravel", "surfnet_timeTravel", "target", "the epoch info after going to `{slot}`, `{epoch}` or `{timestamp}` (or `absoluteSlot`, …), forward only", cheats::time_travel),
     cheat("selkie_pauseClock", "surfnet_pauseClock", "", "the epoch info", cheats::pause_clock),
     cheat("selkie_resumeClock", "surfnet_resumeClock", "", "the epoch info", cheats::resume_clock),
     cheat("selkie_setBlockMode", "", "mode", "null; `onDemand`, `interval` or `manual`", cheats::set_block_mode),
