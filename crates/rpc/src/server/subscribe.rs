@@ -1,16 +1,20 @@
 //! Requests that begin and end subscriptions.
 
+use core::str::FromStr;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_pubkey::Pubkey;
+use solana_signature::Signature;
 
 use crate::{
     config::{
         AccountConfig, AccountEncoding, BlockConfig, Commitment, Condition, ProgramAccountsConfig,
+        TransactionEncoding,
     },
     error::RpcError,
     methods::{SUBSCRIPTIONS, SubscriptionRow, rank},
-    params::{Params, parse_key},
+    params::Params,
     server::{
         hub::Connection,
         notify,
@@ -92,15 +96,21 @@ pub(super) fn catch_up(shared: &Shared, connection: &Connection, id: u64) {
     }
 }
 
+/// Parses an address or a signature; `what` is the word for it in the error.
+fn parse<T: FromStr>(text: &str, what: &str) -> Result<T, RpcError> {
+    text.parse()
+        .map_err(|_| RpcError::invalid_params(format!("Invalid Request: Invalid {what} provided")))
+}
+
 fn account(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
-    let key = params.key(0)?;
+    let key = parse(&params.required::<String>(0)?, "pubkey")?;
     let config: AccountConfig = params.or_default(1)?;
     let form = config.form(AccountEncoding::Binary);
     Ok((Topic::Account(key, config.commitment.level()), Detail::Account(form)))
 }
 
 fn program(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
-    let key = params.key(0)?;
+    let key = parse(&params.required::<String>(0)?, "pubkey")?;
     let config: ProgramAccountsConfig = params.or_default(1)?;
     let form = config.account.form(AccountEncoding::Binary);
     let conditions = Condition::all(config.filters)?;
@@ -116,7 +126,7 @@ struct CommitmentConfig {
 }
 
 fn signature(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
-    let signature = params.signature(0)?;
+    let signature: Signature = parse(&params.required::<String>(0)?, "signature")?;
     let config: CommitmentConfig = params.or_default(1)?;
     let detail = match config.enable_received_notification {
         Some(true) => Detail::Received(signature),
@@ -140,7 +150,7 @@ fn logs(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
     let topic = match filter {
         LogsFilter::All | LogsFilter::AllWithVotes => Topic::Logs(level),
         LogsFilter::Mentions(keys) => match keys.as_slice() {
-            [key] => Topic::LogsOf(parse_key(key)?, level),
+            [key] => Topic::LogsOf(parse(key, "mentions")?, level),
             _ => {
                 let text = "Invalid Request: Only 1 address supported";
                 return Err(RpcError::invalid_params(text));
@@ -159,10 +169,15 @@ enum BlockFilter {
 
 fn block(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
     let filter: BlockFilter = params.required(0)?;
-    let config: BlockConfig = params.or_default(1)?;
+    let mut config: BlockConfig = params.or_default(1)?;
+    // Unlike in `getBlock`, the defaults are compact.
+    config.encoding = config.encoding.or(Some(TransactionEncoding::Base64));
+    config.rewards = config.rewards.or(Some(false));
     let mentioned: Option<Pubkey> = match filter {
         BlockFilter::All => None,
-        BlockFilter::MentionsAccountOrProgram(key) => Some(parse_key(&key)?),
+        BlockFilter::MentionsAccountOrProgram(key) => {
+            Some(parse(&key, "mentions_account_or_program")?)
+        }
     };
     let level = config.commitment.at_least_confirmed()?;
     Ok((Topic::Block(level), Detail::Block(mentioned, config)))
