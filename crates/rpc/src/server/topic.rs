@@ -2,12 +2,21 @@
 
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
 use solana_signature::Signature;
 
 use crate::{
     config::{BlockConfig, Condition},
     encode::account::Form,
 };
+
+/// The sysvars that change with every slot.
+const SLOT_SYSVARS: [Pubkey; 4] = [
+    sysvar::clock::ID,
+    sysvar::recent_blockhashes::ID,
+    sysvar::slot_hashes::ID,
+    sysvar::slot_history::ID,
+];
 
 /// What a subscription is found by when something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,8 +49,13 @@ impl Topic {
     }
 
     /// Returns whether it waits for slots, which then have to follow the clock.
-    pub(crate) const fn needs_slots(&self) -> bool {
-        matches!(self, Self::Slot | Self::Root | Self::SlotsUpdates | Self::Block(_))
+    pub(crate) fn needs_slots(&self) -> bool {
+        match self {
+            Self::Slot | Self::Root | Self::SlotsUpdates | Self::Block(_) => true,
+            Self::Account(key, _) => SLOT_SYSVARS.contains(key),
+            Self::Program(key, _) => *key == sysvar::ID,
+            _ => false,
+        }
     }
 }
 
@@ -58,4 +72,19 @@ pub(crate) enum Detail {
     Program(Form, Vec<Condition>),
     /// Blocks, or those of their transactions that mention an address.
     Block(Option<Pubkey>, BlockConfig),
+}
+
+#[cfg(test)]
+mod tests {
+    use solana_commitment_config::CommitmentLevel::Confirmed;
+
+    use super::*;
+
+    #[test]
+    fn accounts_that_change_with_slots_need_slots() {
+        assert!(Topic::Account(sysvar::clock::ID, Confirmed).needs_slots());
+        assert!(Topic::Program(sysvar::ID, Confirmed).needs_slots());
+        assert!(!Topic::Account(sysvar::rent::ID, Confirmed).needs_slots());
+        assert!(!Topic::Program(sysvar::clock::ID, Confirmed).needs_slots());
+    }
 }
