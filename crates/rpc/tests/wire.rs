@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::io::{Read as _, Write as _};
+
+use selkie_rpc::{Limits, Options};
 use support::TestNode;
 
 /// Checks the answer to a body.
@@ -196,6 +199,41 @@ fn every_method_answers_with_the_protocol() {
                 "{body}: {answer}"
             );
             assert!(!answer.contains("-32603"), "{body}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn web_sockets_count_as_connections() {
+    let limits = Limits { connections_max: 1, ..Limits::default() };
+    let node = TestNode::start_with(Options { rpc_port: 0, limits, ..Options::default() });
+    let mut socket = node.connect();
+    let head = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+                sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
+    socket.write_all(head.as_bytes()).unwrap();
+    let mut status = [0; 12];
+    socket.read_exact(&mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 101");
+    // A masked ping and its pong: the socket is being served.
+    socket.write_all(&[0x89, 0x80, 0, 0, 0, 0]).unwrap();
+    let mut seen = Vec::new();
+    while !seen.ends_with(&[0x8a, 0]) {
+        let mut byte = [0];
+        socket.read_exact(&mut byte).unwrap();
+        seen.extend(byte);
+    }
+    // A connection beyond the limit is closed without an answer.
+    assert_eq!(node.connect().read(&mut [0]).unwrap_or(0), 0);
+    drop(socket);
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"getHealth"}"#;
+    loop {
+        // The server needs a moment to see that the client has gone.
+        let mut next = node.connect();
+        let head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+        let _ = next
+            .write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes());
+        if next.read(&mut [0]).is_ok_and(|len| len == 1) {
+            break;
         }
     }
 }

@@ -14,7 +14,7 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use crate::server::{
     dispatch,
-    shared::{Peer, Shared},
+    shared::{Peer, Permit, Shared},
     socket,
 };
 
@@ -102,6 +102,7 @@ fn json_response(body: Bytes) -> Response {
 async fn upgrade(
     State(shared): State<Arc<Shared>>,
     Extension(peer): Extension<Peer>,
+    Extension(permit): Extension<Permit>,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
     let Ok(upgrade) = upgrade else {
@@ -112,7 +113,7 @@ async fn upgrade(
     upgrade
         .max_message_size(max)
         .max_frame_size(max)
-        .on_upgrade(move |socket| socket::serve(socket, shared, peer))
+        .on_upgrade(move |socket| socket::serve(socket, shared, peer, permit))
 }
 
 async fn health(State(shared): State<Arc<Shared>>) -> &'static str {

@@ -30,7 +30,7 @@ pub use self::service::Service;
 use crate::{
     methods::Addresses,
     options::Options,
-    server::shared::{GRACE, Shared},
+    server::shared::{GRACE, Permit, Shared},
 };
 
 /// A port that cannot be listened on.
@@ -160,11 +160,9 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, connections: Arc<Sem
             shared.metrics.refuse_connection();
             continue;
         };
-        let connection = serve(stream, address, router.clone(), &shared.options, &graceful);
-        tokio::spawn(async move {
-            connection.await;
-            drop(permit);
-        });
+        let permit = Permit(Some(Arc::new(permit)));
+        let (router, options) = (router.clone(), &shared.options);
+        tokio::spawn(serve(stream, address, router, options, &graceful, permit));
     }
     // What has not ended by then is cut off.
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
@@ -176,9 +174,10 @@ fn serve(
     router: Router,
     options: &Options,
     graceful: &GracefulShutdown,
+    permit: Permit,
 ) -> impl Future<Output = ()> + Send + 'static {
     // Answers are small and awaited.
     let _ = stream.set_nodelay(true);
     let is_local = address.ip().to_canonical().is_loopback();
-    service::connection(stream, is_local, router, options, graceful)
+    service::connection(stream, is_local, router, options, graceful, permit)
 }

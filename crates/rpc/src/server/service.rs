@@ -25,7 +25,7 @@ use crate::{
         hub::Hub,
         metrics::Metrics,
         quic,
-        shared::{Peer, Shared},
+        shared::{Peer, Permit, Shared},
     },
 };
 
@@ -77,7 +77,7 @@ impl Service {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (router, options) = (http::router(&self.shared), &self.shared.options);
-        connection(stream, true, router, options, &GracefulShutdown::new()).await;
+        connection(stream, true, router, options, &GracefulShutdown::new(), Permit(None)).await;
     }
 
     /// Takes a transaction as it comes over QUIC, and returns its signature; `None` if it is no
@@ -102,6 +102,7 @@ pub(super) fn connection<S>(
     router: Router,
     options: &Options,
     graceful: &GracefulShutdown,
+    permit: Permit,
 ) -> impl Future<Output = ()> + Send + use<S>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -110,6 +111,7 @@ where
         let origin = request.headers().get(hyper::header::ORIGIN);
         let origin = origin.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned());
         request.extensions_mut().insert(Peer { is_local, origin });
+        request.extensions_mut().insert(permit.clone());
         router.clone().call(request.map(Body::new))
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());

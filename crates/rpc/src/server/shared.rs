@@ -1,9 +1,10 @@
 //! What connections share, and who is at their other end.
 
 use core::time::Duration;
+use std::sync::Arc;
 
 use selkie_node::Node;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::{
     methods::Addresses,
@@ -33,6 +34,14 @@ pub(crate) struct Peer {
     /// The page that sent the request, if it came from a browser.
     pub(crate) origin: Option<String>,
 }
+
+/// What lets a connection count towards the limit until its last clone is dropped; `None` where there
+/// is no limit.
+#[derive(Clone, Debug)]
+pub(crate) struct Permit(
+    #[expect(dead_code, reason = "it is held until it is dropped")]
+    pub(crate)  Option<Arc<OwnedSemaphorePermit>>,
+);
 
 impl Peer {
     /// A program on this machine.

@@ -18,7 +18,7 @@ use crate::{
         dispatch::{self, Request, Response, response},
         hub::Connection,
         queue::{Overrun, Receiver, queue},
-        shared::{Peer, Shared},
+        shared::{Peer, Permit, Shared},
         subscribe,
     },
 };
@@ -32,8 +32,8 @@ const SILENT_INTERVALS: u32 = 3;
 /// How long a client may take to read the last message.
 const FAREWELL: Duration = Duration::from_millis(100);
 
-/// Serves a WebSocket until either side closes it.
-pub(super) async fn serve(socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
+/// Serves a WebSocket until either side closes it; until then it counts as a connection.
+pub(super) async fn serve(socket: WebSocket, shared: Arc<Shared>, peer: Peer, permit: Permit) {
     let (queue, notifications) = queue(&shared.options.limits);
     let connection = Connection { id: NEXT.fetch_add(1, Relaxed), queue };
     shared.metrics.open_socket();
@@ -46,6 +46,7 @@ pub(super) async fn serve(socket: WebSocket, shared: Arc<Shared>, peer: Peer) {
     }
     shared.hub.remove_connection(session.connection.id);
     shared.metrics.close_socket();
+    drop(permit);
 }
 
 struct Session<'a> {

@@ -18,11 +18,20 @@ pub(crate) struct TestNode {
 impl TestNode {
     /// Starts both.
     pub(crate) fn start() -> Self {
+        Self::start_with(Options { rpc_port: 0, ..Options::default() })
+    }
+
+    /// Starts both with options of the server.
+    pub(crate) fn start_with(options: Options) -> Self {
         let runtime = Runtime::new().unwrap();
         let node = Node::start(selkie_node::Options::default()).unwrap();
-        let options = Options { rpc_port: 0, ..Options::default() };
         let server = runtime.block_on(Server::start(node, options)).unwrap();
         Self { server: Some(server), runtime }
+    }
+
+    /// Opens a connection.
+    pub(crate) fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.server.as_ref().unwrap().addresses().rpc).unwrap()
     }
 
     /// Returns status and body of the answer to a JSON body.
@@ -32,8 +41,7 @@ impl TestNode {
 
     /// Returns status and body of the answer to a request.
     pub(crate) fn request(&self, verb: &str, headers: &str, body: &str) -> (u16, String) {
-        let address = self.server.as_ref().unwrap().addresses().rpc;
-        let mut stream = TcpStream::connect(address).unwrap();
+        let mut stream = self.connect();
         let len = body.len();
         let head = format!(
             "{verb} / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {len}\r\n{headers}\r\n\r\n"
