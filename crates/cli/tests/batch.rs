@@ -112,6 +112,31 @@ fn what_is_lost_or_doubled_does_not_verify() {
 }
 
 #[test]
+fn results_of_other_items_do_not_verify() {
+    let (mine, other) = (folder("batch-mine"), folder("batch-other"));
+    write_items(&mine, 1_000_000_000);
+    write_items(&other, 2_000_000_000);
+    run(&mine, "out", &[]);
+    let items = other.to_str().expect("the path is text");
+    let output = selkie(&mine, &["batch", "verify", "out", "--items", items]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stdout.contains("the results are those of other items"), "{output:#?}");
+}
+
+#[test]
+fn unusable_items_do_not_verify_unless_allowed() {
+    let folder = folder("batch-unusable");
+    write_items(&folder, 1_000_000_000);
+    fs::remove_file(folder.join("contents/environments.parquet")).expect("it exists");
+    run(&folder, "out", &[]);
+    let output = selkie(&folder, &["batch", "verify", "out", "--items", "."]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stdout.contains("120 items malformed"), "{output:#?}");
+    let allowed = selkie(&folder, &["batch", "verify", "out", "--items", ".", "--allow-unusable"]);
+    assert_eq!(allowed.code, Some(0), "{allowed:#?}");
+}
+
+#[test]
 fn a_difference_is_shown_by_item() {
     let folder = folder("batch-diff");
     write_items(&folder, 1_000_000_000);

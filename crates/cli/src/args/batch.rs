@@ -62,6 +62,9 @@ pub(crate) struct BatchVerifyArgs {
     /// The digest that the results must have
     #[arg(long, value_name = "HEX")]
     pub(crate) digest: Option<String>,
+    /// Accept malformed items, and items on which the engine crashed
+    #[arg(long)]
+    pub(crate) allow_unusable: bool,
 }
 
 /// Compare the results of two runs of the same items: of two versions of a program, or of Selkie

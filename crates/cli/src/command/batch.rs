@@ -21,3 +21,8 @@ pub(crate) fn run(ui: &mut Ui, args: &BatchArgs) -> Result<Status> {
         BatchCommand::Diff(args) => diff::run(ui, args),
     }
 }
+
+/// Returns whether a status says nothing about what the transaction does.
+fn is_unusable(status: &str) -> bool {
+    matches!(status, "MalformedItem" | "EngineCrash")
+}

@@ -21,6 +21,7 @@ use selkie_batch::{Base, Digest, RunOptions, check_results, schema, schema::colu
 use serde_json::json;
 
 use super::{
+    is_unusable,
     shards::{self, CONTENTS, ITEMS},
     table::{Table, TableWriter},
 };
@@ -210,8 +211,7 @@ impl Total {
         for (row, status) in status.iter().enumerate() {
             let status = status.unwrap_or_default();
             *self.statuses.entry(status.to_owned()).or_default() += 1;
-            let is_unusable = matches!(status, "MalformedItem" | "EngineCrash");
-            if is_unusable && self.unusable.len() < UNUSABLE_NAMED {
+            if is_unusable(status) && self.unusable.len() < UNUSABLE_NAMED {
                 let error = if error.is_null(row) { "" } else { error.value(row) };
                 let row = first.saturating_add(row as u64);
                 self.unusable.push(format!("{}, row {row}: {status}: {error}", file.display()));
