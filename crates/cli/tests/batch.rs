@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use arrow_array::RecordBatch;
 use common::{Output, folder, selkie};
-use parquet::arrow::ArrowWriter;
+use parquet::arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReader};
 use selkie::{Signer, Svm, keypair, system};
 use selkie_batch::{Base, Item, Items, record, schema};
 
@@ -54,6 +54,13 @@ fn write(path: &Path, batch: &RecordBatch) {
     let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("the schema is valid");
     writer.write(batch).expect("the file is writable");
     writer.close().expect("the file is writable");
+}
+
+/// Reads a file that has one batch.
+fn read(path: &Path) -> RecordBatch {
+    let file = fs::File::open(path).expect("it exists");
+    let mut reader = ParquetRecordBatchReader::try_new(file, 1024).expect("it is a Parquet file");
+    reader.next().expect("it has rows").expect("it can be read")
 }
 
 fn run(folder: &Path, out: &str, more: &[&str]) -> Output {
@@ -109,6 +116,26 @@ fn what_is_lost_or_doubled_does_not_verify() {
     fs::remove_file(folder.join("out/1.parquet")).expect("it exists");
     let output = selkie(&folder, &["batch", "verify", "out", "--items", "."]);
     assert!(output.stdout.contains("80 results for 120 items"), "{output:#?}");
+}
+
+#[test]
+fn absurd_compute_units_in_results_are_summed_without_overflow() {
+    let folder = folder("batch-absurd");
+    write_items(&folder, 1_000_000_000);
+    run(&folder, "out", &[]);
+    for file in 0..FILES {
+        let path = folder.join(format!("out/{file}.parquet"));
+        let results = read(&path);
+        let (index, _) = results.schema_ref().column_with_name("compute_units").expect("it exists");
+        let mut columns = results.columns().to_vec();
+        let units = arrow_array::Int64Array::from(vec![-1; results.num_rows()]);
+        columns[index] = std::sync::Arc::new(units);
+        write(&path, &RecordBatch::try_new(results.schema(), columns).expect("the columns fit"));
+    }
+    let again = run(&folder, "out", &[]);
+    assert_eq!(again.json()["compute_units"], u64::MAX, "{again:#?}");
+    let same = selkie(&folder, &["--json", "batch", "diff", "out", "out"]);
+    assert_eq!(same.json()["compute_units_after"], u64::MAX, "{same:#?}");
 }
 
 #[test]
@@ -173,6 +200,22 @@ fn damaged_files_are_errors_that_name_the_file() {
         assert!(output.code.is_some(), "byte {index}: {output:#?}");
         assert!(!output.stderr.contains("panicked"), "byte {index}: {output:#?}");
     }
+}
+
+#[test]
+fn an_error_of_contents_names_the_row_of_the_file() {
+    let folder = folder("batch-contents");
+    write_items(&folder, 1_000_000_000);
+    let data: Vec<_> = (0..100_u8).map(|byte| vec![byte]).collect();
+    let mut hashes: Vec<_> = data.iter().map(|it| Base::new().add(it.clone())).collect();
+    hashes[97] = [1; 32];
+    let hashes = arrow_array::BinaryArray::from_iter_values(hashes);
+    let data = arrow_array::BinaryArray::from_iter_values(data);
+    let columns = vec![std::sync::Arc::new(hashes) as _, std::sync::Arc::new(data) as _];
+    let contents = RecordBatch::try_new(schema::contents(), columns).expect("the columns fit");
+    write(&folder.join("contents/more.parquet"), &contents);
+    let error = run(&folder, "out", &[]).json()["error"].to_string();
+    assert!(error.contains("contents/more.parquet: row 97 of the contents"), "{error}");
 }
 
 #[test]

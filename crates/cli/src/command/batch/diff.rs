@@ -114,8 +114,9 @@ impl Diff {
     }
 
     fn pair(&mut self, id: &[u8], before: Outcome, after: Outcome) {
-        self.units_before += before.compute_units.unwrap_or_default();
-        self.units_after += after.compute_units.unwrap_or_default();
+        let sum = |sum: u64, it: &Outcome| sum.saturating_add(it.compute_units.unwrap_or_default());
+        self.units_before = sum(self.units_before, &before);
+        self.units_after = sum(self.units_after, &after);
         if before == after {
             self.same += 1;
             return;

@@ -17,7 +17,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::Int64Type};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-use selkie_batch::{Base, Digest, RunOptions, check_results, schema, schema::column};
+use selkie_batch::{Base, BatchError, Digest, RunOptions, check_results, schema, schema::column};
 use serde_json::json;
 
 use super::{
@@ -70,11 +70,24 @@ fn read_base(folder: &Path) -> Result<Base> {
     let mut base = Base::new();
     for path in shards::list(folder)? {
         let mut table = Table::open(&path, None, CONTENTS_AT_ONCE)?;
+        let mut first: usize = 0;
         while let Some(batch) = table.next()? {
-            base.add_table(&batch).with_context(|| format!("cannot use {}", path.display()))?;
+            let added = base.add_table(&batch).map_err(|error| in_file(error, first));
+            added.with_context(|| format!("cannot use {}", path.display()))?;
+            first = first.saturating_add(batch.num_rows());
         }
     }
     Ok(base)
+}
+
+/// Counts the row of an error from the start of the file; `first` is that of the batch.
+fn in_file(error: BatchError, first: usize) -> BatchError {
+    match error {
+        BatchError::Content { row, why } => {
+            BatchError::Content { row: row.saturating_add(first), why }
+        }
+        other => other,
+    }
 }
 
 /// Returns the time since the first call, in nanoseconds.
@@ -203,7 +216,7 @@ impl Total {
         let column = |name| results.column_by_name(name).expect("the columns were checked");
         let units = column(column::COMPUTE_UNITS).as_primitive::<Int64Type>();
         let units = units.iter().flatten().map(i64::cast_unsigned);
-        self.compute_units = self.compute_units.saturating_add(units.sum());
+        self.compute_units = units.fold(self.compute_units, u64::saturating_add);
         let matches = column(column::MATCHES).as_boolean();
         self.unexpected += matches.iter().filter(|it| *it == Some(false)).count() as u64;
         let (status, error) = (column(column::STATUS), column(column::ERROR));

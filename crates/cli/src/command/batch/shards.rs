@@ -43,8 +43,10 @@ pub(crate) fn required(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the sum of the rows that files state.
+/// Returns the sum of the rows that files state: no more than `u64::MAX`, as files may lie.
 pub(crate) fn rows(files: &[PathBuf]) -> Result<u64> {
-    let rows = files.iter().map(|path| Ok(Table::open(path, None, 1)?.rows));
-    rows.sum()
+    files.iter().try_fold(0, |sum: u64, path| {
+        let rows = Table::open(path, None, 1)?.rows;
+        Ok(sum.saturating_add(rows))
+    })
 }
