@@ -1,7 +1,7 @@
 //! What items refer to by hash: account data, programs and environments.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -58,7 +58,12 @@ impl Base {
     /// Adds a content and returns its hash.
     pub fn add(&mut self, bytes: Vec<u8>) -> Sha256 {
         let hash = sha256(&bytes);
-        self.contents.entry(hash).or_insert_with(|| Arc::new(bytes));
+        if let Entry::Vacant(entry) = self.contents.entry(hash) {
+            entry.insert(Arc::new(bytes));
+            // What an environment lacked may be there now.
+            let environments = self.environments.get_mut().unwrap_or_else(PoisonError::into_inner);
+            environments.retain(|_, cell| !matches!(cell.get(), Some(Err(_))));
+        }
         hash
     }
 
@@ -103,17 +108,18 @@ impl Base {
         self.get(hash).ok_or_else(missing)
     }
 
-    /// Returns an environment, which is read once.
+    /// Returns an environment, which is read once. Of those that are missing nothing is kept.
     pub(crate) fn environment(&self, hash: &Sha256) -> Loaded {
+        let content = self.content(hash)?;
         let cell = {
             let mut all = self.environments.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(all.entry(*hash).or_default())
         };
-        cell.get_or_init(|| self.prepare(hash)).clone()
+        cell.get_or_init(|| self.prepare(content)).clone()
     }
 
-    fn prepare(&self, hash: &Sha256) -> Loaded {
-        let file = EnvironmentFile::parse(self.content(hash)?)?;
+    fn prepare(&self, content: &Content) -> Loaded {
+        let file = EnvironmentFile::parse(content)?;
         let environment = file.environment()?;
         let mut accounts = native_accounts(&environment);
         for account in &file.accounts {
