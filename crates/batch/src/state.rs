@@ -16,6 +16,9 @@ use crate::{
 
 /// The maximum length of an account's data in bytes.
 const DATA_BYTES_MAX: usize = 10 << 20;
+/// How many accounts an item may have, and how many overrides: several times what a transaction can
+/// name.
+const ENTRIES_MAX: usize = 1024;
 
 /// An environment in the slot of an item. Items that follow each other mostly have the same one.
 pub(crate) struct Moment {
@@ -104,8 +107,10 @@ impl<'m> ItemAccounts<'m> {
     /// Collects the accounts of an item.
     ///
     /// # Errors
-    /// If an address occurs twice, data are missing, or an override does not fit.
+    /// If there are too many, an address occurs twice, data are missing, or an override does not fit.
     pub(crate) fn new(item: &Item<'_>, moment: &'m Moment, base: &Base) -> Result<Self, String> {
+        check_number(item.accounts.len(), "accounts")?;
+        check_number(item.overrides.len(), "overrides")?;
         let own = item.accounts.iter().map(|account| Ok((account.pubkey, read(account, base)?)));
         let mut own = own.collect::<Result<Vec<_>, String>>()?;
         own.sort_unstable_by_key(|(key, _)| *key);
@@ -161,11 +166,18 @@ impl<'m> ItemAccounts<'m> {
 fn replace(account: &mut AccountSharedData, offset: u64, bytes: &[u8]) -> Option<()> {
     let start = usize::try_from(offset).ok()?;
     let end = start.checked_add(bytes.len()).filter(|end| *end <= DATA_BYTES_MAX)?;
-    let mut data = account.data().to_vec();
-    data.resize(data.len().max(end), 0);
-    data.get_mut(start..end)?.copy_from_slice(bytes);
-    account.set_data_from_slice(&data);
+    if account.data().len() < end {
+        account.resize(end, 0);
+    }
+    account.data_as_mut_slice().get_mut(start..end)?.copy_from_slice(bytes);
     Some(())
+}
+
+fn check_number(number: usize, what: &str) -> Result<(), String> {
+    if number > ENTRIES_MAX {
+        return Err(format!("there are {number} {what}, but an item may have up to {ENTRIES_MAX}"));
+    }
+    Ok(())
 }
 
 fn too_long(key: &Pubkey) -> String {
