@@ -3,8 +3,10 @@
 use std::{
     fs,
     net::{IpAddr, Ipv4Addr},
+    num::NonZero,
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -67,6 +69,7 @@ pub(super) fn node(args: &NodeArgs) -> Result<Options> {
         mint: args.mint.as_deref().map(address).transpose()?,
         log_bytes_max: args.log_bytes,
         fetch: args.fork.as_deref().map(fetch).transpose()?,
+        threads: thread::available_parallelism().map_or(default.threads, NonZero::get),
         ..default
     })
 }
