@@ -292,3 +292,55 @@ fn an_environment_file_survives_its_text() {
     let file = record::environment_file(svm.environment(), [svm.latest_blockhash()]);
     assert_eq!(EnvironmentFile::parse(&file.to_bytes()), Ok(file));
 }
+
+fn malformed(results: &RecordBatch) -> usize {
+    let statuses = results.column_by_name(column::STATUS).expect("it is a column of results");
+    statuses.as_string::<i32>().iter().filter(|it| *it == Some("MalformedItem")).count()
+}
+
+#[test]
+fn an_environment_that_is_added_later_is_found() {
+    let recorder = workload();
+    let items = recorder.items(&mut Base::new());
+    let mut base = Base::new();
+    let results = run(&items, &base, &RunOptions::default()).expect("the items are valid");
+    assert_eq!(malformed(&results), items.num_rows());
+    recorder.items(&mut base);
+    let results = run(&items, &base, &RunOptions::default()).expect("the items are valid");
+    assert_eq!(malformed(&results), 0);
+}
+
+#[test]
+fn an_item_with_too_many_overrides_is_malformed() {
+    let mut base = Base::new();
+    let recorder = workload();
+    let env_ref = recorder.environment(&mut base);
+    let mut items = Items::new();
+    for overrides in [1024_u64, 1025] {
+        let pubkey = |number: u64| {
+            let mut bytes = [7; 32];
+            bytes[..8].copy_from_slice(&number.to_le_bytes());
+            Pubkey::from(bytes)
+        };
+        let zero = |number| Override {
+            pubkey: pubkey(number),
+            lamports: Some(1),
+            owner: None,
+            bytes: Some((Some(3), b"end")),
+        };
+        items.push(&Item {
+            env_ref,
+            message: &recorder.sent[0].wire,
+            overrides: (0..overrides).map(zero).collect(),
+            ..Item::default()
+        });
+    }
+    let items = items.finish().expect("the items fit into a batch");
+    let results = run(&items, &base, &RunOptions::default()).expect("the items are valid");
+    let errors = results.column_by_name(column::ERROR).expect("it is a column of results");
+    assert_eq!(malformed(&results), 1);
+    assert_eq!(
+        errors.as_string::<i32>().value(1),
+        "there are 1025 overrides, but an item may have up to 1024",
+    );
+}
