@@ -19,6 +19,7 @@ use crate::{
     columns::{self, Columns},
     environment::{EnvironmentAccount, EnvironmentFile, content_hash, pubkey},
     error::BatchError,
+    replacement::Replacement,
     schema::{self, column as c},
     sha256,
 };
@@ -33,6 +34,7 @@ pub struct Base {
     contents: HashMap<Sha256, Content>,
     environments: Mutex<HashMap<Sha256, Arc<OnceLock<Loaded>>>>,
     programs: ProgramCache,
+    replacements: Vec<Replacement>,
 }
 
 /// An environment that was read, or what is wrong with it.
@@ -88,6 +90,20 @@ impl Base {
             }
         }
         Ok(())
+    }
+
+    /// Runs items with another file in place of a program's own, wherever they have the program: in
+    /// their accounts or in those of the environment. Ids of items stay as they are, so that
+    /// results with both files can be compared item by item. An item that has something else at
+    /// the address is malformed.
+    pub fn replace_program(&mut self, program: Pubkey, elf: Vec<u8>) {
+        self.replacements.retain(|it| it.program != program);
+        self.replacements.push(Replacement::new(program, elf));
+    }
+
+    /// Returns what replaces programs of items.
+    pub(crate) fn replacements(&self) -> &[Replacement] {
+        &self.replacements
     }
 
     /// Returns a content.

@@ -31,6 +31,7 @@ mod item;
 mod items;
 mod outcome;
 pub mod record;
+mod replacement;
 mod results;
 mod rows;
 mod run;

@@ -12,6 +12,7 @@ use crate::{
     Sha256,
     base::{Base, Content, Prepared, sysvar_account},
     item::{Item, ItemAccount, ItemData, Override},
+    replacement::Replacement,
 };
 
 /// The maximum length of an account's data in bytes.
@@ -107,7 +108,8 @@ impl<'m> ItemAccounts<'m> {
     /// Collects the accounts of an item.
     ///
     /// # Errors
-    /// If there are too many, an address occurs twice, data are missing, or an override does not fit.
+    /// If there are too many, an address occurs twice, data are missing, or an override or the
+    /// replacement of a program does not fit.
     pub(crate) fn new(item: &Item<'_>, moment: &'m Moment, base: &Base) -> Result<Self, String> {
         check_number(item.accounts.len(), "accounts")?;
         check_number(item.overrides.len(), "overrides")?;
@@ -121,6 +123,9 @@ impl<'m> ItemAccounts<'m> {
         let mut accounts = Self { moment, own };
         for change in &item.overrides {
             accounts.apply(change)?;
+        }
+        for replacement in base.replacements() {
+            accounts.replace_program(replacement)?;
         }
         Ok(accounts)
     }
@@ -144,6 +149,15 @@ impl<'m> ItemAccounts<'m> {
                 Ok(())
             }
         }
+    }
+
+    /// Replaces the file of a program, if the item has the program.
+    fn replace_program(&mut self, replacement: &Replacement) -> Result<(), String> {
+        let Some(program) = self.account(&replacement.program) else { return Ok(()) };
+        let (address, header) = replacement.holder(&program)?;
+        let Some(holder) = self.account(&address) else { return Ok(()) };
+        *self.own_mut(address) = replacement.replaced(&holder, header)?;
+        Ok(())
     }
 
     /// Returns the item's own account at an address: a copy of the environment's, or an empty one, if

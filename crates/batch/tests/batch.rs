@@ -230,6 +230,45 @@ fn overrides_change_the_accounts_before_the_transaction() {
     assert_eq!(status(&results), ("Dropped", Some(r#""InvalidAccountForFee""#)));
 }
 
+/// Returns the results of the workload with this file in place of the token program's.
+fn with_token_program(elf: Option<&[u8]>) -> RecordBatch {
+    let mut base = Base::new();
+    let items = workload().items(&mut base);
+    if let Some(elf) = elf {
+        base.replace_program(programs::TOKEN.id, elf.to_vec());
+    }
+    run(&items, &base, &RunOptions::default()).expect("the batch has all columns")
+}
+
+#[test]
+fn a_replaced_program_changes_the_items_that_call_it_and_no_ids() {
+    let before = with_token_program(None);
+    let same = with_token_program(Some(programs::TOKEN.elf()));
+    assert_eq!(digest(&same), digest(&before));
+    let after = with_token_program(Some(programs::TOKEN_2022.elf()));
+    let ids = |it: &RecordBatch| it.column_by_name(column::ITEM_ID).expect("it exists").clone();
+    assert_eq!(&ids(&after), &ids(&before));
+    let effects =
+        |it: &RecordBatch| it.column_by_name(column::EFFECTS_HASH).expect("it exists").clone();
+    let (before, after) = (effects(&before), effects(&after));
+    let pairs = before.as_binary::<i32>().iter().zip(after.as_binary::<i32>());
+    let changed: Vec<usize> =
+        (0..).zip(pairs).filter(|(_, (a, b))| a != b).map(|it| it.0).collect();
+    assert_eq!(changed, [4, 5, 6, 7, 8, 9], "two creations, a mint, three transfers");
+}
+
+#[test]
+fn what_is_no_program_cannot_be_replaced_by_one() {
+    let mut base = Base::new();
+    let recorder = workload();
+    let items = recorder.items(&mut base);
+    base.replace_program(keypair("alice").pubkey(), programs::TOKEN.elf().to_vec());
+    let results = run(&items, &base, &RunOptions::default()).expect("the batch has all columns");
+    assert_eq!(malformed(&results), items.num_rows());
+    let (_, error) = status(&results);
+    assert!(error.is_some_and(|it| it.contains("is no program here")), "{error:?}");
+}
+
 #[test]
 fn a_blockhash_is_checked_if_the_item_asks_for_it() {
     let results = one(|item| item.check_blockhash = true);

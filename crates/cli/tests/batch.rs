@@ -92,6 +92,19 @@ fn all_ways_to_run_items_have_one_digest() {
 }
 
 #[test]
+fn files_that_replace_programs_are_checked_before_anything_runs() {
+    let folder = folder("batch-program");
+    write_items(&folder, 1_000_000_000);
+    let refused =
+        run(&folder, "out", &["--program", &format!("{}=items/0.parquet", keypair("p").pubkey())]);
+    assert_eq!(refused.code, Some(2), "{refused:#?}");
+    assert!(refused.text().contains("items/0.parquet would not be deployed"), "{refused:#?}");
+    assert!(!folder.join("out").exists());
+    let unclear = run(&folder, "out", &["--program", "token=items/0.parquet"]);
+    assert!(unclear.text().contains("`token` is no address"), "{unclear:#?}");
+}
+
+#[test]
 fn a_run_goes_on_where_it_was_killed() {
     let folder = folder("batch-resume");
     write_items(&folder, 1_000_000_000);

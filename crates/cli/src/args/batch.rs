@@ -3,6 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Subcommand};
+use selkie::Pubkey;
 
 use crate::args::EngineArg;
 
@@ -40,6 +41,10 @@ pub(crate) struct BatchRunArgs {
     /// The engine that runs programs
     #[arg(long, value_enum, default_value_t)]
     pub(crate) engine: EngineArg,
+    /// Run the items with this file in place of a program's own: for `selkie batch diff` with a run
+    /// without it. May be given several times
+    #[arg(long, value_name = "ADDRESS=FILE.so", value_parser = parse_program)]
+    pub(crate) program: Vec<(Pubkey, PathBuf)>,
     /// Write the log lines of each transaction
     #[arg(long)]
     pub(crate) logs: bool,
@@ -80,4 +85,11 @@ pub(crate) struct BatchDiffArgs {
     /// How many of the differences to show
     #[arg(long, value_name = "N", default_value = "20")]
     pub(crate) show: usize,
+}
+
+/// Parses the replacement of a program.
+fn parse_program(text: &str) -> Result<(Pubkey, PathBuf), String> {
+    let (address, file) = text.split_once('=').ok_or("expected an address, `=` and a file")?;
+    let address = address.parse().map_err(|error| format!("`{address}` is no address: {error}"))?;
+    Ok((address, file.into()))
 }

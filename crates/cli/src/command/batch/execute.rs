@@ -14,10 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::Int64Type};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use selkie::Pubkey;
 use selkie_batch::{Base, BatchError, Digest, RunOptions, check_results, schema, schema::column};
+use selkie_svm::{FeatureSet, Purpose, check_file};
 use serde_json::json;
 
 use super::{
@@ -36,7 +38,8 @@ const CONTENTS_AT_ONCE: usize = 64;
 
 pub(crate) fn run(ui: &mut Ui, args: &BatchRunArgs) -> Result<Status> {
     let shards = shards::required(&args.items.join(ITEMS))?;
-    let base = read_base(&args.items.join(CONTENTS))?;
+    let mut base = read_base(&args.items.join(CONTENTS))?;
+    replace_programs(&mut base, &args.program)?;
     fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
     let engine = selkie_svm::Engine::from(args.engine);
@@ -78,6 +81,22 @@ fn read_base(folder: &Path) -> Result<Base> {
         }
     }
     Ok(base)
+}
+
+/// Replaces programs of the items by files, which have to be such that a cluster would deploy.
+fn replace_programs(base: &mut Base, programs: &[(Pubkey, PathBuf)]) -> Result<()> {
+    for (program, path) in programs {
+        let elf = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        if let Err(refused) = check_file(&elf, FeatureSet::mainnet(), Purpose::Deployment) {
+            let path = path.display();
+            bail!(
+                "{path} would not be deployed: {}; `selkie check {path}` shows more",
+                refused.error
+            );
+        }
+        base.replace_program(*program, elf);
+    }
+    Ok(())
 }
 
 /// Counts the row of an error from the start of the file; `first` is that of the batch.

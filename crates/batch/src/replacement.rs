@@ -1,0 +1,81 @@
+//! Program files that replace those of items, to run the same items with another version of a program.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use selkie_svm::{
+    Loader, Pubkey, ReadableAccount as _,
+    program_cache::{LOADER_V4_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, program_data_address},
+};
+use solana_account::AccountSharedData;
+
+use crate::base::Content;
+
+/// How many accounts of a program are kept. They differ by slot and authority of the deployment.
+const KEPT_MAX: usize = 16;
+
+/// A program and the file that replaces its own.
+#[derive(Debug)]
+pub(crate) struct Replacement {
+    /// The program's address.
+    pub(crate) program: Pubkey,
+    elf: Vec<u8>,
+    /// The data of the account that has the file, by its header. Items share them, so the program is
+    /// compiled once.
+    data: Mutex<HashMap<Vec<u8>, Content>>,
+}
+
+/// The account that has a program's file: its address, and the length of what precedes the file there.
+pub(crate) type Holder = (Pubkey, usize);
+
+impl Replacement {
+    pub(crate) fn new(program: Pubkey, elf: Vec<u8>) -> Self {
+        Self { program, elf, data: Mutex::default() }
+    }
+
+    /// Returns the account that has the file of this program, of any loader.
+    ///
+    /// # Errors
+    /// If the account is not one of a deployed program.
+    pub(crate) fn holder(&self, account: &AccountSharedData) -> Result<Holder, String> {
+        let holder = Loader::of(account.owner()).and_then(|loader| match loader {
+            Loader::V1 | Loader::V2 => Some((self.program, 0)),
+            Loader::V3 => Some((program_data_address(account.data())?, PROGRAM_DATA_HEADER_BYTES)),
+            Loader::V4 => Some((self.program, LOADER_V4_HEADER_BYTES)),
+        });
+        let no_program = || format!("{} is to be replaced, but is no program here", self.program);
+        holder.ok_or_else(no_program)
+    }
+
+    /// Returns an account as it is with the other file.
+    ///
+    /// # Errors
+    /// If it is too short for a header of this length.
+    pub(crate) fn replaced(
+        &self,
+        account: &AccountSharedData,
+        header: usize,
+    ) -> Result<AccountSharedData, String> {
+        let no_file = || format!("{} is to be replaced, but has no file here", self.program);
+        let header = account.data().get(..header).ok_or_else(no_file)?;
+        let (lamports, owner) = (account.lamports(), account.owner());
+        let data = self.data(header);
+        let executable = account.executable();
+        Ok(AccountSharedData::new_with_shared_data(lamports, data, owner, executable))
+    }
+
+    fn data(&self, header: &[u8]) -> Content {
+        let mut kept = self.data.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(data) = kept.get(header) {
+            return Arc::clone(data);
+        }
+        if kept.len() >= KEPT_MAX {
+            kept.clear();
+        }
+        let data = Content::new([header, &self.elf].concat());
+        kept.insert(header.to_vec(), Arc::clone(&data));
+        data
+    }
+}
