@@ -64,6 +64,7 @@ impl Plan {
             spans: false,
             seed: Some(rng.word()),
             memory_calls: MemoryCalls::default(),
+            counters: None,
         };
         Self {
             options,

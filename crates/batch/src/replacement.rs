@@ -11,8 +11,6 @@ use selkie_svm::{
 };
 use solana_account::AccountSharedData;
 
-use crate::base::Content;
-
 /// How many accounts of a program are kept. They differ by slot and authority of the deployment.
 const KEPT_MAX: usize = 16;
 
@@ -24,7 +22,7 @@ pub(crate) struct Replacement {
     elf: Vec<u8>,
     /// The data of the account that has the file, by its header. Items share them, so the program is
     /// compiled once.
-    data: Mutex<HashMap<Vec<u8>, Content>>,
+    data: Mutex<HashMap<Vec<u8>, Arc<Vec<u8>>>>,
 }
 
 /// The account that has a program's file: its address, and the length of what precedes the file there.
@@ -66,7 +64,7 @@ impl Replacement {
         Ok(AccountSharedData::new_with_shared_data(lamports, data, owner, executable))
     }
 
-    fn data(&self, header: &[u8]) -> Content {
+    fn data(&self, header: &[u8]) -> Arc<Vec<u8>> {
         let mut kept = self.data.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(data) = kept.get(header) {
             return Arc::clone(data);
@@ -74,7 +72,7 @@ impl Replacement {
         if kept.len() >= KEPT_MAX {
             kept.clear();
         }
-        let data = Content::new([header, &self.elf].concat());
+        let data = Arc::new([header, &self.elf].concat());
         kept.insert(header.to_vec(), Arc::clone(&data));
         data
     }
