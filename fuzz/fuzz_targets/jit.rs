@@ -24,6 +24,7 @@ fn options(seed: u64) -> JitOptions {
         spans: false,
         seed: Some(seed),
         memory_calls: MemoryCalls::default(),
+        counters: None,
     }
 }
 
