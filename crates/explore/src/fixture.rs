@@ -162,8 +162,8 @@ impl<'a> Session<'a> {
         self.svm
     }
 
-    /// Processes instructions as one transaction without signatures and fees: whoever an instruction
-    /// names as a signer has signed. Returns the receipt; if they failed, nothing has changed.
+    /// Processes instructions as one transaction without fees, in which all accounts that are named as
+    /// signers have signed. Returns the receipt; if they failed, nothing has changed.
     pub fn send(&mut self, instructions: &[Instruction]) -> Receipt {
         if let Some(recorded) = &mut self.recorded {
             let id = format!("call {}", recorded.len());
