@@ -2,14 +2,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use selkie_svm::{
     Loader, Pubkey, ReadableAccount as _,
     program_cache::{LOADER_V4_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, program_data_address},
 };
-use solana_account::AccountSharedData;
+use solana_account::{AccountSharedData, WritableAccount as _};
 
 /// How many accounts of a program are kept. They differ by slot and authority of the deployment.
 const KEPT_MAX: usize = 16;
@@ -20,9 +20,9 @@ pub(crate) struct Replacement {
     /// The program's address.
     pub(crate) program: Pubkey,
     elf: Vec<u8>,
-    /// The data of the account that has the file, by its header. Items share them, so the program is
-    /// compiled once.
-    data: Mutex<HashMap<Vec<u8>, Arc<Vec<u8>>>>,
+    /// Accounts with the file, by the header before it. Those of items share their data, so the program
+    /// is compiled once.
+    accounts: Mutex<HashMap<Vec<u8>, AccountSharedData>>,
 }
 
 /// The account that has a program's file: its address, and the length of what precedes the file there.
@@ -30,7 +30,7 @@ pub(crate) type Holder = (Pubkey, usize);
 
 impl Replacement {
     pub(crate) fn new(program: Pubkey, elf: Vec<u8>) -> Self {
-        Self { program, elf, data: Mutex::default() }
+        Self { program, elf, accounts: Mutex::default() }
     }
 
     /// Returns the account that has the file of this program, of any loader.
@@ -58,22 +58,25 @@ impl Replacement {
     ) -> Result<AccountSharedData, String> {
         let no_file = || format!("{} is to be replaced, but has no file here", self.program);
         let header = account.data().get(..header).ok_or_else(no_file)?;
-        let (lamports, owner) = (account.lamports(), account.owner());
-        let data = self.data(header);
-        let executable = account.executable();
-        Ok(AccountSharedData::new_with_shared_data(lamports, data, owner, executable))
+        let mut replaced = self.account(header);
+        replaced.set_lamports(account.lamports());
+        replaced.set_owner(*account.owner());
+        replaced.set_executable(account.executable());
+        Ok(replaced)
     }
 
-    fn data(&self, header: &[u8]) -> Arc<Vec<u8>> {
-        let mut kept = self.data.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(data) = kept.get(header) {
-            return Arc::clone(data);
+    /// Returns an account whose data are a header and the file.
+    fn account(&self, header: &[u8]) -> AccountSharedData {
+        let mut kept = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(account) = kept.get(header) {
+            return account.clone();
         }
         if kept.len() >= KEPT_MAX {
             kept.clear();
         }
-        let data = Arc::new([header, &self.elf].concat());
-        kept.insert(header.to_vec(), Arc::clone(&data));
-        data
+        let mut account = AccountSharedData::default();
+        account.set_data_from_slice(&[header, &self.elf].concat());
+        kept.insert(header.to_vec(), account.clone());
+        account
     }
 }
