@@ -13,8 +13,8 @@ use crate::programs::program::Program;
 pub(super) struct Counted(Mutex<Vec<(Pubkey, Arc<BranchCounters>)>>);
 
 impl ProgramCache {
-    /// Returns the cache, which must be empty, such that it counts the branches which its programs take, for tools that search
-    /// for inputs. Such programs are compiled before their first run.
+    /// Returns the cache, which must be empty, with counters of the branches that its programs take, for
+    /// tools that search for inputs. Such programs are compiled before their first run.
     ///
     /// Counts are exact only if a single thread runs programs of the cache.
     #[must_use]
