@@ -11,7 +11,7 @@ use selkie_isa::{Kind, Version, layout::HEAP_START};
 
 use crate::{
     config::Config,
-    decoded::{ACTIONS, Action, DecodedInsn, DecodedProgram, DecodedText, Register, code},
+    decoded::{ACTIONS, Action, DecodedInsn, DecodedProgram, DecodedTextBuilder, Register, code},
     fast_path::{handlers, run_blocks},
     machine::Machine,
     memory::{MemoryMap, Region},
@@ -87,12 +87,10 @@ fn all_handlers(version: Version) -> DecodedProgram {
     chain.push(callee);
     let is_exit = |code: &u8| ACTIONS[usize::from(*code)] == Action::Row(Kind::Exit);
     chain.extend((0..=u8::MAX).find(is_exit).map(|code| DecodedInsn::new(code, handlers)));
-    let mut insns = DecodedText::new(chain.len(), handlers);
-    for (pc, insn) in chain.into_iter().enumerate() {
-        *insns.slot(pc) = insn;
-    }
+    let mut insns = DecodedTextBuilder::new(chain.len(), handlers);
+    insns.extend_front(chain.len(), |index| chain[index]);
     DecodedProgram {
-        text: insns,
+        text: insns.finish(),
         cut: Vec::new(),
         breaks: Vec::new(),
         chain_compute_units: FLAT_COMPUTE_UNITS_MAX,

@@ -8,15 +8,12 @@ use selkie_isa::{Field, Kind, Op, Operand, Slot, Version, layout::SLOT_BYTES};
 
 use crate::{
     chain,
-    decoded::{DecodedInsn, DecodedProgram, DecodedText, Handler, Register, code},
+    decoded::{DecodedInsn, DecodedProgram, DecodedTextBuilder, Handler, Register, code},
     fast_path::handlers,
 };
 
 /// The longest block; longer ones are cut.
 const BLOCK_LEN_MAX: u8 = 255;
-
-/// Slots that are decoded before the calls among them are resolved.
-const BATCH: usize = 1024;
 
 /// Where a call names its callee.
 #[derive(Clone, Copy)]
@@ -29,10 +26,22 @@ enum Callee {
     Register(Field),
 }
 
+impl Callee {
+    fn of(op: Op) -> Option<Self> {
+        match op.kind() {
+            Kind::CallHash => Some(Self::Hash),
+            Kind::CallStatic => Some(Self::Static),
+            Kind::CallReg(field) => Some(Self::Register(field)),
+            _ => None,
+        }
+    }
+}
+
 /// What an opcode determines. Masks instead of branches, which depend on the program and are
 /// mispredicted too often.
 #[derive(Clone, Copy)]
 struct Template {
+    handler: Handler,
     /// Mask of the sign-extended immediate.
     imm: u64,
     /// Mask of the next slot's word: its part of the immediate.
@@ -42,40 +51,52 @@ struct Template {
     code: u8,
     /// All ones if the block continues with the next instruction.
     goes_on: u8,
-    /// 1 if the instruction takes two slots, or control may continue other than behind it.
-    breaks: u8,
-    /// Whether the instruction takes two slots.
-    is_lddw: bool,
-    callee: Option<Callee>,
+    /// Bits from the length of the block of the next slot to that of the next instruction, in
+    /// [`Behind`]: 8 if the instruction takes two slots.
+    skipped_bits: u8,
+    /// Bits of `BREAKS` and `CALLS`.
+    marks: u8,
 }
 
-impl Template {
-    const PLAIN: Self = Self {
-        imm: u64::MAX,
-        tail: 0,
-        jump: 0,
-        code: code::UNSUPPORTED,
-        goes_on: u8::MAX,
-        breaks: 0,
-        is_lddw: false,
-        callee: None,
-    };
-    const UNSUPPORTED: Self = Self { goes_on: 0, breaks: 1, ..Self::PLAIN };
+/// A mark: the instruction takes two slots, or control may continue other than behind it.
+const BREAKS: u8 = 1;
+/// A mark: the instruction is a call, whose callee is resolved later.
+const CALLS: u8 = 2;
 
-    const fn of(op: Op) -> Self {
+impl Template {
+    const fn new(version: Version, code: u8) -> Self {
+        Self {
+            handler: handlers(version)[code as usize],
+            imm: u64::MAX,
+            tail: 0,
+            jump: 0,
+            code,
+            goes_on: u8::MAX,
+            skipped_bits: 0,
+            marks: 0,
+        }
+    }
+
+    const fn unsupported(version: Version) -> Self {
+        Self { goes_on: 0, marks: BREAKS, ..Self::new(version, code::UNSUPPORTED) }
+    }
+
+    const fn of(version: Version, op: Op) -> Self {
         const LOW: u64 = 0xffff_ffff;
-        let plain = Self { code: op as u8, ..Self::PLAIN };
-        let ends = Self { goes_on: 0, breaks: 1, ..plain };
+        let plain = Self::new(version, op as u8);
+        let ends = Self { goes_on: 0, marks: BREAKS, ..plain };
         match op.kind() {
             Kind::Alu(_, _, Operand::Uimm) => Self { imm: LOW, ..plain },
-            Kind::LoadImm64 => Self { imm: LOW, tail: !LOW, breaks: 1, is_lddw: true, ..plain },
+            Kind::LoadImm64 => {
+                Self { imm: LOW, tail: !LOW, skipped_bits: 8, marks: BREAKS, ..plain }
+            }
             Kind::Jump => Self { jump: u32::MAX, ..ends },
-            Kind::Branch(..) => Self { jump: u32::MAX, breaks: 1, ..plain },
-            Kind::CallHash => Self { callee: Some(Callee::Hash), ..ends },
-            Kind::CallStatic => Self { callee: Some(Callee::Static), ..ends },
-            Kind::CallReg(field) => Self { callee: Some(Callee::Register(field)), ..ends },
+            Kind::Branch(..) => Self { jump: u32::MAX, marks: BREAKS, ..plain },
+            Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
+                Self { marks: BREAKS | CALLS, ..ends }
+            }
             Kind::Exit => ends,
-            Kind::Tail => Self::UNSUPPORTED,
+            Kind::Tail => Self::unsupported(version),
             Kind::Alu(..)
             | Kind::Neg(_)
             | Kind::Endian(_)
@@ -84,21 +105,12 @@ impl Template {
             | Kind::StoreReg(_) => plain,
         }
     }
-}
 
-impl Template {
     /// Decodes an instruction other than a call.
     #[inline(always)]
-    fn decode(
-        &self,
-        pc: usize,
-        slot: Slot,
-        word_behind: u64,
-        block_len: u8,
-        handlers: &[Handler; 256],
-    ) -> DecodedInsn {
+    fn decode(&self, pc: usize, slot: Slot, word_behind: u64, block_len: u8) -> DecodedInsn {
         DecodedInsn {
-            handler: handlers[usize::from(self.code)],
+            handler: self.handler,
             imm: i64::from(slot.imm).cast_unsigned() & self.imm | word_behind & self.tail,
             aux: (pc_behind(pc) & self.jump).wrapping_add_signed(i32::from(slot.off)),
             code: self.code,
@@ -111,23 +123,92 @@ impl Template {
 
 /// The templates of all opcodes, by version.
 static TEMPLATES: [[Template; 256]; Version::ALL.len()] = {
-    let mut tables = [[Template::UNSUPPORTED; 256]; Version::ALL.len()];
-    let mut version = 0;
-    while version < tables.len() {
+    let mut tables = [[Template::unsupported(Version::V0); 256]; Version::ALL.len()];
+    let mut index = 0;
+    while index < tables.len() {
+        let version = Version::ALL[index];
         let mut opcode = 0_u8;
         loop {
-            if let Some(op) = Op::decode(Version::ALL[version], opcode) {
-                tables[version][opcode as usize] = Template::of(op);
-            }
+            tables[index][opcode as usize] = match Op::decode(version, opcode) {
+                Some(op) => Template::of(version, op),
+                None => Template::unsupported(version),
+            };
             if opcode == u8::MAX {
                 break;
             }
             opcode += 1;
         }
-        version += 1;
+        index += 1;
     }
     tables
 };
+
+/// Slots that are decoded at a time: those of a word of [`DecodedProgram::breaks`].
+const BATCH: usize = 64;
+
+/// The lengths of the blocks that start at the two slots behind the current one, the next one in
+/// the lower byte. In one register, since each length depends on those behind it.
+#[derive(Clone, Copy)]
+struct Behind(u32);
+
+impl Behind {
+    /// Running past the end of the program is charged as one more instruction, except after an
+    /// `lddw` in the last slot.
+    const END: Self = Self(1);
+
+    /// Returns the length of the block that starts with an instruction, before any cut.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "one of the lengths is extracted")]
+    fn block_len(self, template: &Template) -> u8 {
+        let skipped = self.0 >> template.skipped_bits;
+        1 + (skipped as u8 & template.goes_on)
+    }
+
+    #[inline(always)]
+    fn moved(self, block_len: u8) -> Self {
+        Self(self.0 << 8 | u32::from(block_len))
+    }
+}
+
+/// What is found out about the slots of a batch before they are decoded.
+struct Batch {
+    /// 0 for a cut.
+    block_lens: [u8; BATCH],
+    /// One bit per slot.
+    breaks: u64,
+    calls: u64,
+}
+
+impl Batch {
+    /// Scans the slots of a batch from the last to the first. Adds those where blocks are cut to
+    /// `cuts`.
+    // Not inlined, so that the loop has all registers.
+    #[inline(never)]
+    fn scan(
+        slots: &[[u8; SLOT_BYTES]],
+        templates: &[Template; 256],
+        behind: &mut Behind,
+        cuts: &mut Vec<usize>,
+    ) -> Self {
+        let (mut block_lens, mut breaks, mut calls) = ([0; BATCH], 0, 0);
+        let mut lens = *behind;
+        let places = block_lens[..slots.len()].iter_mut();
+        for (index, (block_len, [code, ..])) in places.zip(slots).enumerate().rev() {
+            let template = &templates[usize::from(*code)];
+            let mut len = lens.block_len(template);
+            breaks = breaks << 1 | u64::from(template.marks & BREAKS);
+            calls = calls << 1 | u64::from(template.marks / CALLS);
+            if len == BLOCK_LEN_MAX {
+                cuts.push(index);
+                (len, breaks) = (0, breaks | 1);
+            }
+            *block_len = len;
+            lens = lens.moved(len);
+        }
+        *behind = lens;
+        Self { block_lens, breaks, calls }
+    }
+}
 
 /// Decodes a program.
 pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
@@ -136,57 +217,47 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     let templates = &TEMPLATES[version as usize];
     let handlers = handlers(version);
     let slots = text.as_chunks::<SLOT_BYTES>().0;
-    let mut insns = DecodedText::new(slots.len(), handlers);
-    let mut cut = Vec::new();
-    let mut calls = [0; BATCH];
-    let (mut breaks, mut word_breaks) = (vec![0; slots.len() / 64 + 1], 0);
-    // Running past the end of the program is charged as one more instruction, except after an
-    // `lddw` in the last slot.
-    let (mut behind, mut two_behind) = (1, 0);
-    let mut word_behind = 0;
-    for (number, batch) in slots.chunks(BATCH).enumerate().rev() {
+    let mut insns = DecodedTextBuilder::new(slots.len(), handlers);
+    let (mut cut, mut cuts) = (Vec::new(), Vec::new());
+    let mut breaks = vec![0; slots.len() / BATCH + 1];
+    let (mut behind, mut word_behind) = (Behind::END, 0);
+    for (number, batch_slots) in slots.chunks(BATCH).enumerate().rev() {
         let batch_start = number * BATCH;
-        let mut call_count = 0;
-        for (index, bytes) in batch.iter().enumerate().rev() {
-            let pc = batch_start + index;
-            let word = u64::from_le_bytes(*bytes);
+        let batch = Batch::scan(batch_slots, templates, &mut behind, &mut cuts);
+        insns.extend_front(batch_slots.len(), |index| {
+            let block_len = batch.block_lens[index % BATCH];
+            let word = u64::from_le_bytes(batch_slots[index]);
             let slot = Slot::from_word(word);
             let template = &templates[usize::from(slot.code)];
-            let skipped = if template.is_lddw { two_behind } else { behind };
-            let mut block_len = 1 + (skipped & template.goes_on);
+            let tail = core::mem::replace(&mut word_behind, word);
+            template.decode(batch_start + index, slot, tail, block_len)
+        });
+        for pc in cuts.drain(..).map(|index| batch_start + index) {
             let insn = insns.slot(pc);
-            *insn = template.decode(pc, slot, word_behind, block_len, handlers);
-            calls[call_count % BATCH] = pc;
-            call_count += usize::from(template.callee.is_some());
-            word_breaks = word_breaks << 1 | u64::from(template.breaks);
-            if block_len == BLOCK_LEN_MAX {
-                word_breaks |= 1;
-                let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
-                cut.push(*insn);
-                block_len = 0;
-                *insn = DecodedInsn { aux, block_len, ..DecodedInsn::new(code::CUT, handlers) };
-            }
-            if pc.is_multiple_of(64) {
-                breaks[pc / 64] = core::mem::take(&mut word_breaks);
-            }
-            (behind, two_behind) = (block_len, behind);
-            word_behind = word;
+            let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
+            cut.push(DecodedInsn { block_len: BLOCK_LEN_MAX, ..*insn });
+            *insn = DecodedInsn { aux, block_len: 0, ..DecodedInsn::new(code::CUT, handlers) };
         }
-        for &pc in calls.iter().take(call_count) {
-            let slot = Slot::from_word(u64::from_le_bytes(slots[pc]));
-            if let Some(callee) = templates[usize::from(slot.code)].callee {
+        breaks[number] = batch.breaks;
+        let mut calls = batch.calls;
+        while calls != 0 {
+            let index = calls.trailing_zeros() as usize;
+            calls &= calls - 1;
+            let slot = Slot::from_word(u64::from_le_bytes(batch_slots[index]));
+            if let Some(callee) = Op::decode(version, slot.code).and_then(Callee::of) {
+                let pc = batch_start + index;
                 *insns.slot(pc) = call(executable, handlers, pc, slot, callee);
             }
         }
     }
     // An `lddw` in the last slot lacks its second half.
     if let Some([code, ..]) = slots.last()
-        && templates[usize::from(*code)].is_lddw
+        && templates[usize::from(*code)].skipped_bits != 0
     {
         *insns.slot(slots.len() - 1) = DecodedInsn::new(code::UNSUPPORTED, handlers);
     }
     let chain_compute_units = chain::compute_units_max(version);
-    DecodedProgram { text: insns, cut, breaks, chain_compute_units }
+    DecodedProgram { text: insns.finish(), cut, breaks, chain_compute_units }
 }
 
 /// Returns the slot after `pc`, to which jumps are relative. A target before the first slot

@@ -8,9 +8,12 @@
 //! Invariant: a sentinel with the handler of [`code::END`], which never moves on, follows the last
 //! instruction. So a handler may step to the next instruction without checking that there is one.
 
-#![allow(unsafe_code, reason = "cursors step without a bounds check")]
+#![allow(
+    unsafe_code,
+    reason = "cursors step without a bounds check, and texts are written from the end"
+)]
 
-use core::{fmt, marker::PhantomData};
+use core::{fmt, marker::PhantomData, mem::MaybeUninit};
 
 use selkie_isa::{Kind, Op, for_each_op};
 
@@ -87,15 +90,15 @@ pub(crate) static ACTIONS: [Action; 256] = {
 pub(crate) enum Register { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11, R12, R13, R14, R15 }
 
 impl Register {
-    #[rustfmt::skip]
-    const ALL: [Self; 16] = {
-        use Register::*;
-        [R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11, R12, R13, R14, R15]
-    };
-
+    /// Returns the register of the low four bits, which are its representation.
     #[inline(always)]
+    #[rustfmt::skip]
     pub(crate) fn new(number: u8) -> Self {
-        Self::ALL[usize::from(number & 15)]
+        use Register::*;
+        match number & 15 {
+            0 => R0, 1 => R1, 2 => R2, 3 => R3, 4 => R4, 5 => R5, 6 => R6, 7 => R7,
+            8 => R8, 9 => R9, 10 => R10, 11 => R11, 12 => R12, 13 => R13, 14 => R14, _ => R15,
+        }
     }
 }
 
@@ -183,21 +186,6 @@ pub(crate) type Handler = for<'p> fn(&mut Machine<'_>, &'p DecodedProgram, Curso
 pub(crate) struct DecodedText(Box<[DecodedInsn]>);
 
 impl DecodedText {
-    /// Creates a text of `slots` instructions, which the caller has to set, and the sentinel.
-    pub(crate) fn new(slots: usize, handlers: &[Handler; 256]) -> Self {
-        Self(vec![DecodedInsn::new(code::END, handlers); slots + 1].into_boxed_slice())
-    }
-
-    /// Returns the instruction at a slot, for writing.
-    ///
-    /// # Panics
-    /// If there is no such slot: the sentinel must not change.
-    #[inline(always)]
-    pub(crate) fn slot(&mut self, pc: usize) -> &mut DecodedInsn {
-        assert!(pc < self.len(), "the sentinel is not written");
-        &mut self.0[pc]
-    }
-
     /// Returns the number of slots.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
@@ -232,6 +220,62 @@ impl DecodedText {
     #[inline(always)]
     pub(crate) fn pc(&self, cursor: Cursor<'_>) -> usize {
         (cursor.insn as usize).wrapping_sub(self.0.as_ptr() as usize) / size_of::<DecodedInsn>()
+    }
+}
+
+/// A text while it is written, from its end to its start.
+pub(crate) struct DecodedTextBuilder {
+    /// Those from `first` on are written. The last one is the sentinel.
+    insns: Box<[MaybeUninit<DecodedInsn>]>,
+    first: usize,
+}
+
+impl DecodedTextBuilder {
+    /// Creates a text of `slots` instructions, of which only the sentinel is written.
+    pub(crate) fn new(slots: usize, handlers: &[Handler; 256]) -> Self {
+        let mut insns = Box::new_uninit_slice(slots + 1);
+        insns[slots].write(DecodedInsn::new(code::END, handlers));
+        Self { insns, first: slots }
+    }
+
+    /// Writes the `count` instructions before those that are written, the last one first. Calls
+    /// `insn` with their numbers among these.
+    ///
+    /// # Panics
+    /// If so many slots are not left.
+    #[inline(always)]
+    pub(crate) fn extend_front(
+        &mut self,
+        count: usize,
+        mut insn: impl FnMut(usize) -> DecodedInsn,
+    ) {
+        let first = self.first.checked_sub(count).expect("there are so many slots");
+        let places = self.insns[first..self.first].iter_mut();
+        for (index, place) in places.enumerate().rev() {
+            place.write(insn(index));
+        }
+        self.first = first;
+    }
+
+    /// Returns the instruction at a slot, for writing.
+    ///
+    /// # Panics
+    /// If it is not written yet, or there is no such slot: the sentinel must not change.
+    pub(crate) fn slot(&mut self, pc: usize) -> &mut DecodedInsn {
+        assert!(pc >= self.first, "slot {pc} is written");
+        assert!(pc < self.insns.len() - 1, "the sentinel is not written again");
+        // SAFETY: those from `first` on are written.
+        unsafe { self.insns[pc].assume_init_mut() }
+    }
+
+    /// Returns the text.
+    ///
+    /// # Panics
+    /// If not all slots are written.
+    pub(crate) fn finish(self) -> DecodedText {
+        assert_eq!(self.first, 0, "all slots are written");
+        // SAFETY: those from `first` on are written.
+        DecodedText(unsafe { self.insns.assume_init() })
     }
 }
 

@@ -312,7 +312,7 @@ fn handle_any_region<const CODE: usize>(
 }
 
 /// Returns the handlers for a version, by the codes of [`ACTIONS`].
-pub(crate) fn handlers(version: Version) -> &'static [Handler; 256] {
+pub(crate) const fn handlers(version: Version) -> &'static [Handler; 256] {
     static FLAT: [Handler; 256] = handler_table::<false>();
     static GAPPED: [Handler; 256] = handler_table::<true>();
     if version.stack_frame_gaps() { &GAPPED } else { &FLAT }
