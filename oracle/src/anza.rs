@@ -182,10 +182,23 @@ pub(crate) fn observe(case: &Case, traced: bool) -> Option<Observed> {
     Some(Observed { verdict, run })
 }
 
+/// Whether anza's JIT has a back end for this processor.
+pub(crate) const HAS_JIT: bool = cfg!(target_arch = "x86_64");
+
+#[cfg(target_arch = "x86_64")]
+fn compile(executable: &Executable<Context>) -> Result<(), String> {
+    executable.jit_compile().map_err(|error| format!("{error:?}"))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn compile(_: &Executable<Context>) -> Result<(), String> {
+    Err("anza's JIT is for x86-64 only".to_owned())
+}
+
 /// Runs a verified case by anza's JIT. The outcome has no registers and no trace.
 pub(crate) fn observe_jit(case: &Case) -> Result<Run, String> {
     let executable = executable(case);
-    executable.jit_compile().map_err(|error| format!("{error:?}"))?;
+    compile(&executable)?;
     let mut surroundings = Surroundings::new(case);
     let mut context = surroundings.context(case, &executable).map_err(|it| format!("{it:?}"))?;
     let mut vm = machine(case, &executable, &mut context);

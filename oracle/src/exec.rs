@@ -209,7 +209,7 @@ fn compare(place: Place, case: &Case, tally: &mut Tally) -> Option<u64> {
             tally.differing.push((place.index, report));
         }
     }
-    if place.index.is_multiple_of(8) && anza.verdict.is_ok() {
+    if anza::HAS_JIT && place.index.is_multiple_of(8) && anza.verdict.is_ok() {
         second_opinion(case, &anza, tally);
     }
     Some(consumed(&anza))

@@ -16,8 +16,9 @@ use rustix::mm::{MprotectFlags, mprotect};
 use super::instruction_cache::publish;
 
 /// Pages for the units of a program.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pages {
+    page_bytes: usize,
     /// The mapping that units are added to.
     mapping: Option<Arc<MmapRaw>>,
     /// Bytes of that mapping that have units, in whole pages.
@@ -29,10 +30,16 @@ pub(super) struct Pages {
 /// The most bytes of a mapping for several units.
 const SHARED_BYTES_MAX: usize = 256 << 10;
 
+impl Default for Pages {
+    fn default() -> Self {
+        Self { page_bytes: page_bytes(), mapping: None, used: 0, mapped: 0 }
+    }
+}
+
 impl Pages {
     /// Returns writable pages of at least `len` bytes: a mapping and the offset in it.
     fn take(&mut self, len: usize) -> io::Result<(Arc<MmapRaw>, usize)> {
-        let len = len.next_multiple_of(page_bytes());
+        let len = len.next_multiple_of(self.page_bytes);
         if let Some(mapping) = self.mapping.as_ref().filter(|it| it.len() - self.used >= len) {
             let start = self.used;
             self.used += len;
@@ -74,7 +81,7 @@ impl Executable {
         unsafe {
             let to = mapping.as_mut_ptr().add(start);
             ptr::copy_nonoverlapping(code.as_ptr(), to, code.len());
-            make_executable(to, len.next_multiple_of(page_bytes()))?;
+            make_executable(to, len.next_multiple_of(pages.page_bytes))?;
         }
         let executable = Self { mapping, start, len: code.len() };
         publish(executable.bytes());
@@ -92,7 +99,8 @@ impl Executable {
     }
 }
 
-fn page_bytes() -> usize {
+/// Returns the size of a page of this system.
+pub(super) fn page_bytes() -> usize {
     rustix::param::page_size()
 }
 
@@ -110,10 +118,10 @@ unsafe fn make_executable(start: *mut u8, len: usize) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn units_share_mappings_and_keep_their_code() {
-        let mut pages = Pages::default();
-        let lens = [1, 100, page_bytes(), page_bytes() + 1, 3 * page_bytes(), 0, 17];
+    /// Puts units of many sizes into pages of so many bytes.
+    fn check_units(page_bytes: usize) {
+        let mut pages = Pages { page_bytes, ..Pages::default() };
+        let lens = [1, 100, page_bytes, page_bytes + 1, 3 * page_bytes, 0, 17];
         let mut published = Vec::new();
         let mut publish = |code: &[u8]| published.push(code.as_ptr_range());
         let units: Vec<Executable> = (1..)
@@ -125,7 +133,7 @@ mod tests {
             .collect();
         for ((byte, len), unit) in (1..).zip(lens).zip(&units) {
             assert_eq!(unit.bytes(), vec![byte; len]);
-            assert!(unit.start.is_multiple_of(page_bytes()), "it has pages of its own");
+            assert!(unit.start.is_multiple_of(page_bytes), "it has pages of its own");
         }
         let spans: Vec<_> = units.iter().map(|it| it.bytes().as_ptr_range()).collect();
         assert_eq!(published, spans, "all code is published where it is executed");
@@ -133,10 +141,17 @@ mod tests {
         starts.sort_unstable();
         starts.dedup();
         assert_eq!(starts.len(), units.len(), "no page has two units");
-        let total: usize = units.iter().map(Executable::memory_bytes).sum();
-        assert!(pages.mapped <= 2 * (total + page_bytes()), "{} for {total}", pages.mapped);
+        let total: usize = lens.iter().map(|len| len.next_multiple_of(page_bytes)).sum();
+        assert!(pages.mapped <= 2 * (total + page_bytes), "{} for {total}", pages.mapped);
         let mut mappings: Vec<*mut u8> = units.iter().map(|it| it.mapping.as_mut_ptr()).collect();
         mappings.dedup();
         assert!(mappings.len() < units.len());
+    }
+
+    #[test]
+    fn units_share_mappings_and_keep_their_code_with_every_page_size() {
+        // Smaller pages than the system's cannot be made executable one by one.
+        let sizes = [4, 16, 64].map(|it| it << 10).into_iter();
+        sizes.filter(|it| *it >= page_bytes()).for_each(check_units);
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     back_end::Writer,
-    buffer::Pages,
+    buffer::{Pages, page_bytes},
     shape::Shape,
     units::{self, SHARED},
     writer::{Routines, Written},
@@ -112,7 +112,7 @@ impl MachineCode {
             unit_bytes: AtomicUsize::new(0),
         };
         let pc = program.executable().entry_pc() as usize;
-        let selection = units::selection(0, pc, options);
+        let selection = units::selection(0, pc, options, page_bytes());
         let mut compiler = code.compiler.lock().unwrap_or_else(PoisonError::into_inner);
         let first = code.add_unit(&mut compiler, program, selection)?;
         drop(compiler);
@@ -141,7 +141,7 @@ impl MachineCode {
         let mut compiler = self.compiler.lock().ok()?;
         // Another thread may have compiled it.
         if self.entry(pc).is_none() && compiler.units < units::UNITS_MAX && !self.is_full() {
-            let selection = units::selection(compiler.units, pc, &self.options);
+            let selection = units::selection(compiler.units, pc, &self.options, page_bytes());
             // Compilation is not tried again after a failure.
             if self.add_unit(&mut compiler, program, selection).is_err() {
                 compiler.units = units::UNITS_MAX;

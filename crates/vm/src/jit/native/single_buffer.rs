@@ -39,7 +39,11 @@ impl Executable {
 
     /// Returns how many bytes of memory the code takes, in whole pages.
     pub(super) fn memory_bytes(&self) -> usize {
-        const PAGE_BYTES: usize = 4096;
-        self.len.next_multiple_of(PAGE_BYTES)
+        self.len.next_multiple_of(page_bytes())
     }
+}
+
+/// The size of a page of Windows on all processors that have a back end.
+pub(super) fn page_bytes() -> usize {
+    4096
 }

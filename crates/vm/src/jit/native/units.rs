@@ -17,13 +17,23 @@ pub(super) const UNITS_MAX: usize = 256;
 /// The size of a unit doubles after this many units, so that compiling a program bit by bit cannot
 /// take much longer than compiling it at once.
 const UNITS_ALIKE: usize = 48;
+/// On systems with larger pages than these, units are larger by the same factor: otherwise their
+/// pages, mostly empty, would take all of [`JitOptions::code_bytes_max`].
+const USUAL_PAGE_BYTES: usize = 16 << 10;
 
-/// Returns what the unit of a number is to contain if it starts at a slot.
-pub(super) fn selection(unit: usize, slot: usize, options: &JitOptions) -> Selection {
+/// Returns what the unit of a number is to contain if it starts at a slot, on a system with pages
+/// of so many bytes.
+pub(super) fn selection(
+    unit: usize,
+    slot: usize,
+    options: &JitOptions,
+    page_bytes: usize,
+) -> Selection {
     if options.slots_at_once == usize::MAX || unit + 1 >= UNITS_MAX {
         return Selection::Everything;
     }
-    Selection::Slots(slot, options.slots_at_once.max(1).saturating_mul(1 << (unit / UNITS_ALIKE)))
+    let factor = (page_bytes / USUAL_PAGE_BYTES).max(1) << (unit / UNITS_ALIKE);
+    Selection::Slots(slot, options.slots_at_once.max(1).saturating_mul(factor))
 }
 
 /// The slot of code that belongs to no instruction.
@@ -103,5 +113,30 @@ impl Units {
             let index = unit.calls.binary_search_by_key(&pc, |[pc, _]| *pc as usize).ok()?;
             Some(unit.base() + unit.calls[index][1] as usize)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of code per slot, roughly.
+    const SLOT_CODE_BYTES: usize = 16;
+
+    #[test]
+    fn units_of_a_large_program_fit_the_limit_with_every_page_size() {
+        let options = JitOptions::default();
+        for page_bytes in [4, 16, 64].map(|it| it << 10) {
+            let (mut left, mut bytes, mut units) = (200_000, 0, 0);
+            while left > 0 {
+                let Selection::Slots(0, slots) = selection(units, 0, &options, page_bytes) else {
+                    panic!("{left} slots are left for the last unit");
+                };
+                bytes += (slots * SLOT_CODE_BYTES).next_multiple_of(page_bytes);
+                left = usize::saturating_sub(left, slots);
+                units += 1;
+            }
+            assert!(bytes < options.code_bytes_max / 2, "{units} units take {bytes} bytes");
+        }
     }
 }
