@@ -1,12 +1,13 @@
-//! `cargo xtask ports`: checks the code for other processors and systems, and runs the virtual
-//! machine's tests for Arm64 in an emulator.
+//! `cargo xtask ports`: checks the code for other processors and systems, and runs tests for Arm64 in
+//! an emulator. With `--full` it runs all conformance vectors there, the runtime's tests, and random
+//! programs beside anza's interpreter; without, the virtual machine's tests and vectors.
 
 use std::{path::Path, process::Command};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 
 use crate::{
-    say,
+    repository, say,
     steps::{cargo_command, step, succeed},
     toolchains::{install_package, succeeds},
 };
@@ -50,7 +51,11 @@ const LINKAGE: &[(&str, &str)] = &[
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    ensure!(arguments.is_empty(), "usage: cargo xtask ports");
+    let is_full = match arguments {
+        [] => false,
+        [option] if option == "--full" => true,
+        _ => bail!("usage: cargo xtask ports [--full]"),
+    };
     for (target, packages) in PORTS {
         step(&format!("code for {target}"), || match has_target(target) {
             true => check(target, packages),
@@ -58,7 +63,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         })?;
     }
     step("tests on Arm64", || match is_emulated() {
-        true => test(),
+        true => test(is_full),
         false => skip("the emulator or the linker cannot be installed"),
     })
 }
@@ -69,14 +74,55 @@ fn check(target: &str, packages: &[&str]) -> Result<()> {
     succeed(command.args(packages.iter().flat_map(|it| ["--package", it])))
 }
 
-/// Runs the tests of the virtual machine. Those of the runtime run the same code and take longer.
-fn test() -> Result<()> {
-    let mut command = cargo_command();
-    command.args(["test", "--quiet", "--locked", "--package", "selkie-vm", "--target", EMULATED]);
+/// The vectors of programs, which are enough for every CI.
+const VECTORS: &[&str] = &["testdata/vectors/mainnet/suite_exec.jsonl.zst"];
+
+/// All vectors; the second folder is beside the repository and may be missing.
+const ALL_VECTORS: &[&str] = &["testdata/vectors", "../shared/vectors/fix"];
+
+/// Random programs that are run beside anza's interpreter: each is executed about one and a half
+/// times.
+const ORACLE_PROGRAMS: &str = "140000";
+
+fn test(is_full: bool) -> Result<()> {
+    let mut tests = emulated("test", repository());
+    tests.args(["--quiet", "--locked", "--package", "selkie-vm"]);
+    if is_full {
+        tests.args(["--package", "selkie-svm"]);
+    }
+    succeed(&mut tests)?;
+    let mut vectors = emulated("run", repository());
+    vectors.args([
+        "--quiet",
+        "--locked",
+        "--package",
+        "selkie-conform",
+        "--example",
+        "judge",
+        "--",
+    ]);
+    vectors.arg("testdata/elfs");
+    let paths = if is_full { ALL_VECTORS } else { VECTORS };
+    vectors.args(paths.iter().filter(|it| repository().join(it).exists()));
+    succeed(&mut vectors)?;
+    if !is_full {
+        return Ok(());
+    }
+    let mut oracle = emulated("run", &repository().join("oracle"));
+    oracle.args(["--release", "--locked", "--ignore-rust-version", "--"]);
+    // A process that is emulated cannot start another one.
+    oracle.env("SELKIE_ORACLE_NOTES", repository().join("target/oracle-notes"));
+    succeed(oracle.args(["exec", "--count", ORACLE_PROGRAMS]))
+}
+
+/// Cargo in a folder, for [`EMULATED`].
+fn emulated(command: &str, folder: &Path) -> Command {
+    let mut cargo = cargo_command();
+    cargo.args([command, "--target", EMULATED]).current_dir(folder);
     let key = EMULATED.to_uppercase().replace('-', "_");
-    command.env(format!("CARGO_TARGET_{key}_LINKER"), LINKER);
-    command.env(format!("CARGO_TARGET_{key}_RUNNER"), "qemu-aarch64 -L /usr/aarch64-linux-gnu");
-    succeed(&mut command)
+    cargo.env(format!("CARGO_TARGET_{key}_LINKER"), LINKER);
+    cargo.env(format!("CARGO_TARGET_{key}_RUNNER"), "qemu-aarch64 -L /usr/aarch64-linux-gnu");
+    cargo
 }
 
 fn has_target(target: &str) -> bool {
