@@ -192,7 +192,9 @@ impl<'a> Session<'a> {
 }
 
 impl FailsOn {
-    fn failure(&self, receipt: &Receipt) -> Option<Failure> {
+    /// Returns why a transaction is a finding, if it is one.
+    #[must_use]
+    pub fn failure(&self, receipt: &Receipt) -> Option<Failure> {
         match self {
             Self::Trap => {
                 let stopped = receipt.stopped.as_ref()?;

@@ -15,6 +15,8 @@
 //! | `args` | arguments from bytes |
 //! | `compared` | what programs compare |
 //! | `fixture` | chain, actions, invariants |
+//! | `example` | fixtures of instructions by example |
+//! | `idl` | fixtures of interface descriptions |
 //! | `coverage` | which branches were taken |
 //! | `runner` | runs cases |
 //! | `mutate` | makes cases of cases |
@@ -30,9 +32,11 @@ mod args;
 mod case;
 mod compared;
 mod coverage;
+mod example;
 mod finding;
 mod fixture;
 pub mod folder;
+mod idl;
 mod mutate;
 mod random;
 mod runner;
@@ -42,8 +46,10 @@ mod shrink;
 pub use crate::{
     args::Args,
     case::{CALLS_MAX, Call, Case, CaseError, DATA_BYTES_MAX},
+    example::Example,
     finding::{Finding, reproduce},
     fixture::{FailsOn, Failure, Fixture, Session},
+    idl::{Idl, IdlError},
     search::{ActionCount, ExploreError, Options, Progress, Report, explore, explore_watched},
 };
 

@@ -2,7 +2,7 @@
 
 use selkie::{Account, AccountMeta, Instruction, Pubkey, Svm, address};
 use selkie_explore::{
-    Case, ExploreError, FailsOn, Fixture, Options, Report, explore, folder, reproduce,
+    Case, Example, ExploreError, FailsOn, Fixture, Idl, Options, Report, explore, folder, reproduce,
 };
 use selkie_replay::ReplayFile;
 
@@ -192,4 +192,111 @@ fn texts_that_are_no_cases_are_refused() {
     }
     let long = |calls: usize| format!("{{\"calls\":[{}0]}}", "0,".repeat(calls));
     assert_eq!(error(&long(64)), "not a case: it has 65 calls, and 64 is the maximum");
+}
+
+/// The steps as an interface: instructions whose discriminators are the letters.
+const INTERFACE: &str = r#"{
+    "address": "11111111111111111111111111111112",
+    "instructions": [
+        {"name": "a", "discriminator": [0], "accounts": [{"name": "state", "writable": true}],
+         "args": [{"name": "number", "type": "u64"}]},
+        {"name": "b", "discriminator": [1], "accounts": [{"name": "state", "writable": true}],
+         "args": [{"name": "number", "type": {"defined": {"name": "Number"}}}]},
+        {"name": "c", "discriminator": [2], "accounts": [{"name": "state", "writable": true}],
+         "args": [{"name": "number", "type": {"array": ["u8", 8]}}]},
+        {"name": "d", "discriminator": [3], "accounts": [{"name": "state", "writable": true}],
+         "args": [{"name": "low", "type": "u32"}, {"name": "high", "type": "i32"}]}
+    ],
+    "types": [{"name": "Number", "type": {"kind": "struct", "fields": [
+        {"name": "low", "type": "u16"}, {"name": "high", "type": {"array": ["u16", 3]}}
+    ]}}]
+}"#;
+
+#[test]
+fn a_fixture_of_an_interface_finds_the_same_bug() {
+    let idl = Idl::parse(INTERFACE).expect("it is a description");
+    assert!(idl.address.is_some());
+    let fixture = idl.fixture(&chain(), id()).fails_on(FailsOn::Trap);
+    assert_eq!(fixture.action_names(), ["a", "b", "c", "d"]);
+    let options = Options { runs: Some(200_000), ..Options::default() };
+    let report = explore(&fixture, &options).expect("actions succeed");
+    let [finding] = &report.findings[..] else { panic!("{:?}", report.progress) };
+    let actions: Vec<usize> = finding.case.calls.iter().map(|it| it.action).collect();
+    assert_eq!(actions, [1, 2, 0, 3]);
+}
+
+#[test]
+fn descriptions_without_instructions_are_refused() {
+    for text in ["", "[]", "{}", r#"{"instructions": []}"#, r#"{"instructions": [{}]}"#] {
+        assert!(Idl::parse(text).is_err(), "{text}");
+    }
+}
+
+/// An interface with every form of account, seed and type.
+const FORMS: &str = r#"{
+    "instructions": [{
+        "name": "openVault",
+        "accounts": [
+            {"name": "owner", "isMut": true, "isSigner": true},
+            {"name": "vault", "isMut": true, "isSigner": false, "pda": {"seeds": [
+                {"kind": "const", "value": [118]}, {"kind": "account", "path": "owner"},
+                {"kind": "arg", "path": "name"}]}},
+            {"name": "systemProgram", "isMut": false, "isSigner": false},
+            {"accounts": [{"name": "state", "isMut": true, "isSigner": false}], "name": "group"}
+        ],
+        "args": [
+            {"name": "name", "type": "string"}, {"name": "key", "type": "publicKey"},
+            {"name": "list", "type": {"vec": {"option": "u128"}}},
+            {"name": "kind", "type": {"defined": "Kind"}}, {"name": "endless", "type": {"defined": "Endless"}}
+        ]
+    }],
+    "types": [
+        {"name": "Kind", "type": {"kind": "enum", "variants": [
+            {"name": "None"}, {"name": "Some", "fields": ["u8", "bool"]}]}},
+        {"name": "Endless", "type": {"kind": "struct", "fields": [
+            {"name": "it", "type": {"defined": "Endless"}}, {"name": "more", "type": {"vec": {"defined": "Endless"}}}]}}
+    ]
+}"#;
+
+#[test]
+fn every_form_of_an_interface_is_called() {
+    let idl = Idl::parse(FORMS).expect("it is a description");
+    let svm = {
+        let mut svm = Svm::new();
+        let exit = program("entrypoint:\n    mov64 r0, 0\n    exit\n");
+        svm.add_program(id(), exit.as_slice()).expect("it loads");
+        svm
+    };
+    // The discriminator of Anchor is a hash of the name.
+    let discriminator = sha2_of("global:open_vault");
+    let fixture = idl.fixture(&svm, id()).invariant("nothing", |_| Err("reached".to_owned()));
+    let report = explore(&fixture, &Options { runs: Some(1000), ..Options::default() });
+    let finding = &report.expect("it succeeds").findings[0];
+    let prepared = finding.transactions[0].prepare(&|_| None).expect("it is recorded");
+    let [instruction] = &prepared.instructions()[..] else { panic!("one instruction") };
+    assert_eq!(instruction.data[..8], discriminator);
+    let [owner, vault, system, state] = &instruction.accounts[..] else { panic!("four accounts") };
+    assert!(owner.is_signer && owner.is_writable);
+    let name = &instruction.data[12..12 + usize::from(instruction.data[8])];
+    let seeds = [b"v", owner.pubkey.as_ref(), name];
+    assert_eq!(vault.pubkey, Pubkey::find_program_address(&seeds, &id()).0);
+    assert_eq!(system.pubkey, Pubkey::default());
+    assert_eq!(state.pubkey, address("state"));
+}
+
+fn sha2_of(text: &str) -> [u8; 8] {
+    use sha2::Digest as _;
+    *sha2::Sha256::digest(text).first_chunk().expect("it is longer")
+}
+
+#[test]
+fn an_example_is_called_with_other_data_and_other_accounts() {
+    let example = Example { name: "step".to_owned(), instruction: step(0, 0) };
+    let (fixture, cases) = Fixture::of_examples(&chain(), &[example]);
+    assert_eq!(fixture.action_names(), ["step", "step, other accounts"]);
+    let fixture = fixture.fails_on(FailsOn::Trap);
+    // The search reaches the bug of four steps from one example of a step.
+    let options = Options { runs: Some(400_000), seeds: cases, ..Options::default() };
+    let report = explore(&fixture, &options).expect("the example succeeds");
+    assert!(report.findings[0].what.starts_with("trap of "), "{:?}", report.findings[0].what);
 }

@@ -17,7 +17,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie::fixture::{Fixture, FixtureError};
+use selkie::fixture::{Fixture, FixtureError, Prepared};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -170,6 +170,16 @@ impl ReplayFile {
         let missing = FileError::NoSuchTransaction(index, count);
         let fixture = self.fixtures.get(index).ok_or(missing)?;
         Ok(Timeline::new(fixture, &|name| self.blob(name))?)
+    }
+
+    /// Returns the chain before a transaction, with the transaction.
+    ///
+    /// # Errors
+    /// If there is no such transaction, or it is malformed.
+    pub fn prepared(&self, index: usize) -> Result<Prepared, FileError> {
+        let missing = FileError::NoSuchTransaction(index, self.fixtures.len());
+        let fixture = self.fixtures.get(index).ok_or(missing)?;
+        Ok(fixture.prepare(&|name| self.blob(name))?)
     }
 
     fn blob(&self, name: &str) -> Option<Vec<u8>> {
