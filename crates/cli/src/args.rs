@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod batch;
 pub(crate) mod cache;
 pub(crate) mod debug;
+pub(crate) mod fuzz;
 pub(crate) mod keygen;
 #[cfg(feature = "node")]
 pub(crate) mod node;

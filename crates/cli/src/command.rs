@@ -17,6 +17,7 @@ pub(crate) mod dap;
 pub(crate) mod debug;
 pub(crate) mod disasm;
 pub(crate) mod fmt;
+pub(crate) mod fuzz;
 pub(crate) mod gdb_server;
 pub(crate) mod input;
 pub(crate) mod keygen;

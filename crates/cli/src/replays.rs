@@ -67,7 +67,7 @@ fn open(path: &Path) -> Result<ReplayFile> {
 }
 
 /// Lists the files, and the replays in folders, sorted by name.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {

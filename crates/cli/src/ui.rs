@@ -83,7 +83,6 @@ impl Ui {
     }
 
     /// Whether to show progress: standard error is a terminal.
-    #[cfg(any(feature = "batch", feature = "conform"))]
     pub(crate) fn is_watched(&self) -> bool {
         !self.json && io::IsTerminal::is_terminal(&io::stderr())
     }

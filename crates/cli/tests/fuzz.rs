@@ -1,0 +1,120 @@
+//! `selkie fuzz` finds planted bugs from nothing, from an example, from an interface and from replays.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{folder, selkie};
+
+/// Traps if the data, which follow those of one account, are a certain number.
+const PROGRAM: &str = "
+.globl entrypoint
+entrypoint:
+    ldxdw r2, [r1 + 0]
+    jeq r2, 0, bare
+    ja fine
+bare:
+    ldxdw r2, [r1 + 8]
+    jlt r2, 8, fine
+    ldxdw r3, [r1 + 16]
+    lddw r4, 0x1122334455667788
+    jne r3, r4, fine
+    mov64 r0, 0
+    div64 r3, r0
+fine:
+    mov64 r0, 0
+    exit
+";
+
+/// Searches with `arguments`, and returns the findings.
+fn found(folder: &Path, arguments: &[&str]) -> Vec<serde_json::Value> {
+    let all = [&["fuzz", "--json", "--runs", "60000"], arguments].concat();
+    let output = selkie(folder, &all);
+    let report = output.json();
+    let findings = report["findings"].as_array().cloned().unwrap_or_default();
+    assert_eq!(output.code, Some(i32::from(!findings.is_empty())), "{output:#?}");
+    assert_eq!(report["success"], findings.is_empty());
+    findings
+}
+
+#[test]
+fn a_planted_bug_is_found_in_every_way() {
+    let folder = folder("fuzz");
+    fs::write(folder.join("bug.s"), PROGRAM).expect("the folder is writable");
+    fs::write(folder.join("call.json"), r#"{"data": [1, 2]}"#).expect("the folder is writable");
+    let idl = r#"{"instructions": [{"name": "go", "discriminator": [],
+        "accounts": [], "args": [{"name": "number", "type": "u64"}]}]}"#;
+    fs::write(folder.join("idl.json"), idl).expect("the folder is writable");
+    let run = ["run", "bug.s", "--input", "call.json", "--save-replay", "call.replay"];
+    assert_eq!(selkie(&folder, &run).code, Some(0));
+    for arguments in [
+        &["bug.s"][..],
+        &["bug.s", "--input", "call.json"],
+        &["bug.s", "--idl", "idl.json"],
+        &["--replay", "call.replay"],
+    ] {
+        let findings = found(&folder, arguments);
+        let [finding] = &findings[..] else { panic!("{arguments:?}: {findings:?}") };
+        let what = finding["what"].as_str().expect("it is text");
+        assert!(what.starts_with("trap of "), "{what}");
+        assert_eq!(finding["case"]["calls"][0]["data"], "8877665544332211");
+        // The replay fails in the same way, and the test is there.
+        let replay = finding["replay"].as_str().expect("it is a path");
+        let trace = selkie(&folder, &["trace", replay]);
+        assert!(trace.stdout.contains("failed"), "{trace:#?}");
+        let test = finding["test"].as_str().expect("it is a path");
+        let test = fs::read_to_string(folder.join(test)).expect("it was written");
+        assert!(test.contains("#[test]") && test.contains("FailsOn::Trap"), "{test}");
+    }
+}
+
+#[test]
+fn a_search_is_repeated_by_its_seed_and_goes_on_with_its_corpus() {
+    let folder = folder("fuzz-corpus");
+    fs::write(folder.join("bug.s"), PROGRAM).expect("the folder is writable");
+    let search = |corpus: &str, runs: &str| {
+        let arguments =
+            ["fuzz", "bug.s", "--json", "--seed", "5", "--runs", runs, "--corpus", corpus];
+        let mut report = selkie(&folder, &arguments).json();
+        report.as_object_mut().expect("it is an object").remove("calls_per_second");
+        report
+    };
+    let [first, second] = ["one", "two"].map(|corpus| search(corpus, "500"));
+    assert_eq!(first, second);
+    let files = |corpus: &str| fs::read_dir(folder.join(corpus)).expect("it is there").count();
+    assert_eq!(files("one"), files("two"));
+    search("one", "60000");
+    assert!(files("one") >= files("two"));
+}
+
+#[test]
+fn other_kinds_of_findings_are_asked_for() {
+    let folder = folder("fuzz-kinds");
+    let program = "
+        .globl entrypoint
+        entrypoint:
+            ldxdw r2, [r1 + 8]
+            mov64 r0, 0
+            jne r2, 3, done
+            mov64 r0, 7
+        done:
+            exit";
+    fs::write(folder.join("error.s"), program).expect("the folder is writable");
+    assert_eq!(found(&folder, &["error.s"]).len(), 0);
+    let findings = found(&folder, &["error.s", "--fails-on", "error:7"]);
+    assert_eq!(findings[0]["what"], "custom error 7");
+    let refused = selkie(&folder, &["fuzz", "error.s", "--fails-on", "error:x"]);
+    assert_eq!(refused.code, Some(2), "{refused:#?}");
+}
+
+#[test]
+fn a_search_in_which_nothing_succeeds_is_refused() {
+    let folder = folder("fuzz-nothing");
+    let program = ".globl entrypoint\nentrypoint:\n    mov64 r0, 1\n    exit\n";
+    fs::write(folder.join("never.s"), program).expect("the folder is writable");
+    let refused = selkie(&folder, &["fuzz", "never.s", "--runs", "10000"]);
+    assert_eq!(refused.code, Some(2), "{refused:#?}");
+    assert!(refused.stderr.contains("no action succeeded"), "{refused:#?}");
+    assert!(refused.stderr.contains("--input FILE"), "{refused:#?}");
+    assert_eq!(selkie(&folder, &["fuzz"]).code, Some(2));
+}
