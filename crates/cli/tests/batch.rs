@@ -118,6 +118,26 @@ fn a_run_goes_on_where_it_was_killed() {
 }
 
 #[test]
+fn results_of_other_items_or_options_are_not_taken_for_these() {
+    let folder = folder("batch-stale");
+    write_items(&folder, 1_000_000_000);
+    let first = run(&folder, "out", &[]);
+    let other = run(&folder, "out", &["--logs"]);
+    assert_eq!(other.code, Some(2), "{other:#?}");
+    let report = other.json();
+    let (error, help) = (report["error"].to_string(), report["help"].to_string());
+    assert!(error.contains("results of other items, programs or options"), "{error}");
+    assert!(help.contains("--restart"), "{help}");
+    assert_eq!(run(&folder, "out", &["--logs", "--restart"]).json()["files_skipped"], 0);
+    // The engine and the number of threads change no result.
+    let same = run(&folder, "out", &["--logs", "--engine", "interpreter", "--threads", "1"]);
+    assert_eq!(same.json()["files_skipped"], FILES);
+    assert_eq!(digest(&same), digest(&first));
+    write_items(&folder, 2_000_000_000);
+    assert_eq!(run(&folder, "out", &["--logs"]).code, Some(2));
+}
+
+#[test]
 fn what_is_lost_or_doubled_does_not_verify() {
     let folder = folder("batch-verify");
     write_items(&folder, 1_000_000_000);
@@ -145,8 +165,6 @@ fn absurd_compute_units_in_results_are_summed_without_overflow() {
         columns[index] = std::sync::Arc::new(units);
         write(&path, &RecordBatch::try_new(results.schema(), columns).expect("the columns fit"));
     }
-    let again = run(&folder, "out", &[]);
-    assert_eq!(again.json()["compute_units"], u64::MAX, "{again:#?}");
     let same = selkie(&folder, &["--json", "batch", "diff", "out", "out"]);
     assert_eq!(same.json()["compute_units_after"], u64::MAX, "{same:#?}");
 }
@@ -189,6 +207,49 @@ fn a_difference_is_shown_by_item() {
     let less = selkie(&folder, &["batch", "diff", "out", "less", "--markdown"]);
     assert_eq!(less.code, Some(1));
     assert!(less.stdout.contains("| only before | 80 |"), "{less:#?}");
+}
+
+/// Replaces a column of a file.
+fn replace(path: &Path, name: &str, column: arrow_array::ArrayRef) {
+    let results = read(path);
+    let (index, _) = results.schema_ref().column_with_name(name).expect("it exists");
+    let mut columns = results.columns().to_vec();
+    columns[index] = column;
+    write(path, &RecordBatch::try_new(results.schema(), columns).expect("the columns fit"));
+}
+
+#[test]
+fn results_units_and_accounts_are_compared_independently() {
+    let [mine, other] = [folder("batch-diff-mine"), folder("batch-diff-other")];
+    write_items(&mine, 1_000_000_000);
+    write_items(&other, 2_000_000_000);
+    for it in [&mine, &other] {
+        run(it, "out", &[]);
+    }
+    // The same items, of which the payer is richer in the other run.
+    for file in 0..FILES {
+        let path = |it: &Path| it.join(format!("out/{file}.parquet"));
+        let ids = read(&path(&mine)).column(0).clone();
+        replace(&path(&other), "item_id", ids);
+    }
+    let units = arrow_array::Int64Array::from(vec![7; 40]);
+    replace(&other.join("out/0.parquet"), "compute_units", std::sync::Arc::new(units));
+    let after = other.join("out");
+    let after = after.to_str().expect("the path is text");
+    let diff = selkie(&mine, &["--json", "batch", "diff", "out", after]).json();
+    let counts = ["same", "results", "compute_units", "accounts", "changed"];
+    assert_eq!(counts.map(|it| diff[it].as_u64()), [0, 0, 40, 120, 120].map(Some), "{diff}");
+    let payer = keypair("payer").pubkey().to_string();
+    let account = &diff["changed_accounts"][0];
+    assert_eq!(
+        (account["account"].as_str(), account["items"].as_u64()),
+        (Some(&*payer), Some(120))
+    );
+    assert_eq!(diff["shown"][0]["accounts"][0], payer);
+    let table = selkie(&mine, &["batch", "diff", "out", after, "--markdown"]).stdout;
+    assert!(table.contains(&format!("| `{payer}` | 120 |")), "{table}");
+    let text = selkie(&mine, &["batch", "diff", "out", after]).stdout;
+    assert!(text.contains(&format!("{payer} differs in 120 items")), "{text}");
 }
 
 #[test]

@@ -45,6 +45,9 @@ pub(crate) struct BatchRunArgs {
     /// without it. May be given several times
     #[arg(long, value_name = "ADDRESS=FILE.so", value_parser = parse_program)]
     pub(crate) program: Vec<(Pubkey, PathBuf)>,
+    /// Replace results that are there already
+    #[arg(long)]
+    pub(crate) restart: bool,
     /// Write the log lines of each transaction
     #[arg(long)]
     pub(crate) logs: bool,

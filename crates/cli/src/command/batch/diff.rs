@@ -1,15 +1,17 @@
 //! `selkie batch diff`: which items end differently in another run.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
     io::Write as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result};
-use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::Int64Type};
+use arrow_array::{Array as _, ArrayRef, RecordBatch, cast::AsArray as _, types::Int64Type};
+use selkie::Pubkey;
 use selkie_batch::{check_results, schema::column};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{shards, table::Table};
 use crate::{
@@ -19,12 +21,22 @@ use crate::{
 };
 
 /// How many results are in memory at once. More are compared in several passes.
-const RESULTS_AT_ONCE: u64 = 1_000_000;
+const RESULTS_AT_ONCE: u64 = 500_000;
 /// How many rows are read at once.
 const ROWS_AT_ONCE: usize = 8192;
 
-const COLUMNS: [&str; 5] =
-    [column::ITEM_ID, column::STATUS, column::ERROR, column::COMPUTE_UNITS, column::EFFECTS_HASH];
+/// How many accounts are counted, and how many of them are named.
+const ACCOUNTS_COUNTED: usize = 100_000;
+const ACCOUNTS_NAMED: usize = 10;
+
+const COLUMNS: [&str; 6] = [
+    column::ITEM_ID,
+    column::STATUS,
+    column::ERROR,
+    column::COMPUTE_UNITS,
+    column::EFFECTS_HASH,
+    column::POST,
+];
 
 pub(crate) fn run(ui: &mut Ui, args: &BatchDiffArgs) -> Result<Status> {
     let (before, after) = (shards::required(&args.before)?, shards::required(&args.after)?);
@@ -53,6 +65,8 @@ struct Outcome {
     error: Option<String>,
     compute_units: Option<u64>,
     effects_hash: Vec<u8>,
+    /// The accounts that the transaction wrote, each with a hash of its contents.
+    written: BTreeMap<Pubkey, u64>,
 }
 
 impl Outcome {
@@ -61,6 +75,14 @@ impl Outcome {
         let error = self.error.as_ref().map(|it| format!(" {it}"));
         format!("{}{}", self.status, error.unwrap_or_default())
     }
+
+    /// Returns the accounts that are different after the other run.
+    fn changed_accounts(&self, other: &Self) -> Vec<Pubkey> {
+        let keys = self.written.keys().chain(other.written.keys());
+        let keys: BTreeSet<&Pubkey> = keys.collect();
+        let differs = |key: &&&Pubkey| self.written.get(**key) != other.written.get(**key);
+        keys.iter().filter(differs).map(|key| **key).collect()
+    }
 }
 
 /// How an item ended differently.
@@ -68,30 +90,39 @@ struct Change {
     item_id: String,
     before: Outcome,
     after: Outcome,
+    accounts: Vec<Pubkey>,
 }
 
+/// What differs. An item may count several times: with another result it usually writes other
+/// accounts as well.
 #[derive(Default)]
 struct Diff {
     shown_max: usize,
     same: u64,
     /// Items whose status or error differs.
     results: u64,
-    /// Items with the same result, but other compute units.
+    /// Items whose compute units differ.
     compute_units: u64,
-    /// Items with the same result and compute units, but other accounts or fees.
+    /// Items of which an account differs afterwards.
     accounts: u64,
+    /// Items that differ in something else: the size of what they loaded.
+    others: u64,
+    /// Items that differ in any way.
+    changed: u64,
     only_before: u64,
     only_after: u64,
     units_before: u64,
     units_after: u64,
     /// How often a result became another one.
     kinds: HashMap<(String, String), u64>,
+    /// How often an account differed.
+    by_account: HashMap<Pubkey, u64>,
     shown: Vec<Change>,
 }
 
 impl Diff {
     fn is_same(&self) -> bool {
-        self.results + self.compute_units + self.accounts + self.only_before + self.only_after == 0
+        self.changed + self.only_before + self.only_after == 0
     }
 
     /// Compares the items whose ids `is_own` accepts.
@@ -121,18 +152,33 @@ impl Diff {
             self.same += 1;
             return;
         }
+        self.changed += 1;
         let (old, new) = (before.result(), after.result());
+        let accounts = before.changed_accounts(&after);
+        let units_differ = before.compute_units != after.compute_units;
+        self.compute_units += u64::from(units_differ);
+        self.accounts += u64::from(!accounts.is_empty());
+        self.others += u64::from(old == new && !units_differ && accounts.is_empty());
         if old != new {
             self.results += 1;
             *self.kinds.entry((old, new)).or_default() += 1;
-        } else if before.compute_units != after.compute_units {
-            self.compute_units += 1;
-        } else {
-            self.accounts += 1;
+        }
+        for key in &accounts {
+            if self.by_account.len() < ACCOUNTS_COUNTED || self.by_account.contains_key(key) {
+                *self.by_account.entry(*key).or_default() += 1;
+            }
         }
         if self.shown.len() < self.shown_max {
-            self.shown.push(Change { item_id: hex::encode(id), before, after });
+            self.shown.push(Change { item_id: hex::encode(id), before, after, accounts });
         }
+    }
+
+    /// Returns the accounts that differ most often.
+    fn accounts_named(&self) -> Vec<(&Pubkey, u64)> {
+        let mut all: Vec<_> = self.by_account.iter().map(|(key, count)| (key, *count)).collect();
+        all.sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(right.0)));
+        all.truncate(ACCOUNTS_NAMED);
+        all
     }
 
     /// Returns the changes of results, the most frequent first.
@@ -142,12 +188,13 @@ impl Diff {
         kinds
     }
 
-    fn counts(&self) -> [(&'static str, u64); 6] {
+    fn counts(&self) -> [(&'static str, u64); 7] {
         [
             ("same", self.same),
             ("another result", self.results),
             ("other compute units", self.compute_units),
             ("other accounts", self.accounts),
+            ("other sizes of loaded data", self.others),
             ("only before", self.only_before),
             ("only after", self.only_after),
         ]
@@ -167,6 +214,7 @@ impl Diff {
                 "item_id": it.item_id,
                 "before": outcome(&it.before),
                 "after": outcome(&it.after),
+                "accounts": it.accounts.iter().map(Pubkey::to_string).collect::<Vec<_>>(),
             })
         };
         let kinds = self.kinds();
@@ -178,10 +226,15 @@ impl Diff {
             "results": self.results,
             "compute_units": self.compute_units,
             "accounts": self.accounts,
+            "loaded_data": self.others,
+            "changed": self.changed,
             "only_before": self.only_before,
             "only_after": self.only_after,
             "compute_units_before": self.units_before,
             "compute_units_after": self.units_after,
+            "changed_accounts": self.accounts_named().iter().map(|(key, count)| {
+                json!({ "account": key.to_string(), "items": count })
+            }).collect::<Vec<_>>(),
             "changes_of_results": kinds.collect::<Vec<_>>(),
             "shown": self.shown.iter().map(change).collect::<Vec<_>>(),
         })
@@ -202,6 +255,12 @@ impl Diff {
                 text += &format!("| `{before}` | `{after}` | {count} |\n");
             }
         }
+        if !self.by_account.is_empty() {
+            text += "\n| account that differs | items |\n|---|---|\n";
+            for (key, count) in self.accounts_named() {
+                text += &format!("| `{key}` | {count} |\n");
+            }
+        }
         text
     }
 
@@ -215,16 +274,25 @@ impl Diff {
             ui.out,
             "compute units of items in both: {units_before} before, {units_after} after"
         )?;
-        for Change { item_id, before, after } in &self.shown {
+        for (key, number) in self.accounts_named() {
+            writeln!(ui.out, "  {key} differs in {}", count(number, "item"))?;
+        }
+        for Change { item_id, before, after, accounts } in &self.shown {
             writeln!(ui.out, "{STRONG}{item_id}{STRONG:#}")?;
             for (when, outcome) in [("before", before), ("after", after)] {
                 let units = outcome.compute_units.map(|it| count(it, "compute unit"));
                 let units = units.unwrap_or_else(|| "no compute units".to_owned());
                 writeln!(ui.out, "  {when:6} {}, {units}", outcome.result())?;
             }
+            let named: Vec<String> =
+                accounts.iter().take(ACCOUNTS_NAMED).map(Pubkey::to_string).collect();
+            if !named.is_empty() {
+                let more = accounts.len() - named.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                writeln!(ui.out, "  differs {}{more}", named.join(", "))?;
+            }
         }
-        let changed = self.results + self.compute_units + self.accounts;
-        if let Some(more @ 1..) = changed.checked_sub(self.shown.len() as u64) {
+        if let Some(more @ 1..) = self.changed.checked_sub(self.shown.len() as u64) {
             writeln!(ui.out, "{DIM}… and {} more{DIM:#}", count(more, "item"))?;
         }
         Ok(())
@@ -253,19 +321,44 @@ fn each_row(
     then: &mut impl FnMut(&[u8], Outcome),
 ) -> Result<()> {
     check_results(batch, &COLUMNS).with_context(|| format!("cannot use {}", path.display()))?;
-    let [ids, status, error, units, effects] =
+    let [ids, status, error, units, effects, post] =
         COLUMNS.map(|name| batch.column_by_name(name).expect("the columns were checked"));
     let (ids, effects) = (ids.as_binary::<i32>(), effects.as_binary::<i32>());
     let (status, error) = (status.as_string::<i32>(), error.as_string::<i32>());
     let units = units.as_primitive::<Int64Type>();
+    let post = post.as_list::<i32>();
     for row in (0..batch.num_rows()).filter(|row| is_own(ids.value(*row))) {
         let outcome = Outcome {
             status: status.value(row).to_owned(),
             error: error.is_valid(row).then(|| error.value(row).to_owned()),
             compute_units: units.is_valid(row).then(|| units.value(row).cast_unsigned()),
             effects_hash: effects.value(row).to_vec(),
+            written: written(&post.value(row)),
         };
         then(ids.value(row), outcome);
     }
     Ok(())
+}
+
+/// Returns the accounts that a transaction wrote, each with a hash of its contents.
+fn written(accounts: &ArrayRef) -> BTreeMap<Pubkey, u64> {
+    let accounts = accounts.as_struct();
+    let column = |name| accounts.column_by_name(name).expect("the columns were checked");
+    let binary = |name| column(name).as_binary::<i32>();
+    let (keys, owners, data) =
+        (binary(column::PUBKEY), binary(column::OWNER), binary(column::DATA_HASH));
+    let lamports = column(column::LAMPORTS).as_primitive::<Int64Type>();
+    let executable = column(column::EXECUTABLE).as_boolean();
+    let content = |row: usize| {
+        let mut hasher = Sha256::new();
+        hasher.update(lamports.value(row).to_le_bytes());
+        hasher.update([executable.value(row).into()]);
+        hasher.update(owners.value(row));
+        hasher.update(data.value(row));
+        let hash: [u8; 32] = hasher.finalize().into();
+        u64::from_le_bytes(*hash.first_chunk().expect("it is longer"))
+    };
+    (0..accounts.len())
+        .filter_map(|row| Some((Pubkey::try_from(keys.value(row)).ok()?, content(row))))
+        .collect()
 }

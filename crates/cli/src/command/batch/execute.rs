@@ -14,23 +14,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::Int64Type};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use selkie::Pubkey;
 use selkie_batch::{Base, BatchError, Digest, RunOptions, check_results, schema, schema::column};
 use selkie_svm::{FeatureSet, Purpose, check_file};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     is_unusable,
     shards::{self, CONTENTS, ITEMS},
     table::{Table, TableWriter},
+    verify,
 };
 use crate::{
     args::batch::BatchRunArgs,
     render::count,
-    ui::{BAD, DIM, GOOD, STRONG, Status, Ui},
+    ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };
 
 /// How many rows of contents are read at once.
@@ -39,7 +41,7 @@ const CONTENTS_AT_ONCE: usize = 64;
 pub(crate) fn run(ui: &mut Ui, args: &BatchRunArgs) -> Result<Status> {
     let shards = shards::required(&args.items.join(ITEMS))?;
     let mut base = read_base(&args.items.join(CONTENTS))?;
-    replace_programs(&mut base, &args.program)?;
+    let replaced = replace_programs(&mut base, &args.program)?;
     fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
     let engine = selkie_svm::Engine::from(args.engine);
@@ -52,6 +54,13 @@ pub(crate) fn run(ui: &mut Ui, args: &BatchRunArgs) -> Result<Status> {
         base: &base,
         out: &args.out,
         rows: args.rows.get(),
+        restarts: args.restart,
+        made_by: format!(
+            "selkie {}, logs {}, data {}{replaced}",
+            env!("CARGO_PKG_VERSION"),
+            args.logs,
+            args.data
+        ),
         options: RunOptions {
             threads: threads_each,
             engine,
@@ -83,8 +92,10 @@ fn read_base(folder: &Path) -> Result<Base> {
     Ok(base)
 }
 
-/// Replaces programs of the items by files, which have to be such that a cluster would deploy.
-fn replace_programs(base: &mut Base, programs: &[(Pubkey, PathBuf)]) -> Result<()> {
+/// Replaces programs of the items by files, which have to be such that a cluster would deploy. Returns
+/// the addresses with the hashes of the files.
+fn replace_programs(base: &mut Base, programs: &[(Pubkey, PathBuf)]) -> Result<String> {
+    let mut replaced = BTreeMap::new();
     for (program, path) in programs {
         let elf = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         if let Err(refused) = check_file(&elf, FeatureSet::mainnet(), Purpose::Deployment) {
@@ -94,9 +105,10 @@ fn replace_programs(base: &mut Base, programs: &[(Pubkey, PathBuf)]) -> Result<(
                 refused.error
             );
         }
+        replaced.insert(*program, hex::encode(Sha256::digest(&elf)));
         base.replace_program(*program, elf);
     }
-    Ok(())
+    Ok(replaced.into_iter().map(|(program, hash)| format!(", {program}={hash}")).collect())
 }
 
 /// Counts the row of an error from the start of the file; `first` is that of the batch.
@@ -129,6 +141,10 @@ struct Job<'a> {
     base: &'a Base,
     out: &'a Path,
     rows: usize,
+    /// Whether results that are there already are replaced.
+    restarts: bool,
+    /// What results depend on besides the items.
+    made_by: String,
     options: RunOptions,
     bar: ProgressBar,
 }
@@ -180,13 +196,15 @@ impl Job<'_> {
     fn run_shard(&self, items: &Path) -> Result<Total> {
         let results = self.out.join(items.file_name().unwrap_or(items.as_os_str()));
         let mut total = Total::default();
-        if results.exists() {
+        let ids = verify::ids(&[items.to_owned()])?;
+        let stamp = format!("{} {}, {}", ids.items, ids.to_hex(), self.made_by);
+        if results.exists() && !self.restarts {
             total.skipped = 1;
-            self.read_results(&results, &mut total)?;
+            self.read_results(&results, &stamp, &mut total)?;
             return Ok(total);
         }
         let mut table = Table::open(items, None, self.rows)?;
-        let mut writer = TableWriter::create(&results, schema::results())?;
+        let mut writer = TableWriter::create(&results, schema::results(), stamp)?;
         let mut row: u64 = 0;
         while let Some(batch) = table.next()? {
             let done = selkie_batch::run(&batch, self.base, &self.options)
@@ -199,8 +217,13 @@ impl Job<'_> {
         Ok(total)
     }
 
-    fn read_results(&self, results: &Path, total: &mut Total) -> Result<()> {
+    fn read_results(&self, results: &Path, stamp: &str, total: &mut Total) -> Result<()> {
         let mut table = Table::open(results, Some(&COUNTED), self.rows)?;
+        if table.stamp.as_deref() != Some(stamp) {
+            let path = results.display();
+            return Err(anyhow!("{path} has results of other items, programs or options"))
+                .advise("write to another folder, or replace the results by --restart");
+        }
         let mut row: u64 = 0;
         while let Some(batch) = table.next()? {
             self.count(&batch, results, row, total)?;

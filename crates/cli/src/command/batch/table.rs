@@ -15,14 +15,19 @@ use parquet::{
         arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder},
     },
     basic::Compression,
-    file::properties::WriterProperties,
+    file::{metadata::KeyValue, properties::WriterProperties},
 };
+
+/// The name of the stamp in a file's metadata.
+const STAMP: &str = "selkie.run";
 
 /// A Parquet file that is read batch by batch.
 pub(crate) struct Table {
     path: PathBuf,
     /// The number of rows that the file states.
     pub(crate) rows: u64,
+    /// What the file was made of, if it says so: see [`TableWriter::create`].
+    pub(crate) stamp: Option<String>,
     reader: ParquetRecordBatchReader,
 }
 
@@ -32,15 +37,18 @@ impl Table {
         let open = || {
             let file = File::open(path)?;
             let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
-            let stated = builder.metadata().file_metadata().num_rows();
+            let metadata = builder.metadata().file_metadata();
+            let stated = metadata.num_rows();
+            let stamp = metadata.key_value_metadata().into_iter().flatten();
+            let stamp = stamp.filter(|it| it.key == STAMP).find_map(|it| it.value.clone());
             let mask = columns.map_or_else(ProjectionMask::all, |columns| {
                 ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied())
             });
             let reader = builder.with_projection(mask).with_batch_size(rows).build()?;
-            Ok((u64::try_from(stated).unwrap_or_default(), reader))
+            Ok((u64::try_from(stated).unwrap_or_default(), stamp, reader))
         };
-        let (rows, reader) = guarded(path, open)?;
-        Ok(Self { path: path.to_owned(), rows, reader })
+        let (rows, stamp, reader) = guarded(path, open)?;
+        Ok(Self { path: path.to_owned(), rows, stamp, reader })
     }
 
     /// Reads the next batch; `None` at the end.
@@ -77,11 +85,16 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self> {
+    /// Creates a file. Its stamp says what it is made of, so that it is not taken for something else
+    /// later.
+    pub(crate) fn create(path: &Path, schema: SchemaRef, stamp: String) -> Result<Self> {
         let part = path.with_extension("parquet.part");
         let create = || {
             let file = File::create(&part)?;
-            let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+            let stamp = vec![KeyValue::new(STAMP.to_owned(), stamp)];
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::SNAPPY)
+                .set_key_value_metadata(Some(stamp));
             Ok::<_, anyhow::Error>(ArrowWriter::try_new(file, schema, Some(properties.build()))?)
         };
         let writer = create().with_context(|| format!("cannot create {}", part.display()))?;

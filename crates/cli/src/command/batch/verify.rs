@@ -120,7 +120,7 @@ impl Found {
 }
 
 /// Returns the digest of the ids in files of items.
-fn ids(files: &[PathBuf]) -> Result<Digest> {
+pub(super) fn ids(files: &[PathBuf]) -> Result<Digest> {
     let mut digest = Digest::default();
     for path in files {
         let mut table = Table::open(path, Some(&[column::ITEM_ID]), ROWS_AT_ONCE)?;
