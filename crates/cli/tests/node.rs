@@ -125,3 +125,42 @@ fn accounts_and_features_are_cloned_from_another_node() {
     let refused = selkie(&folder, &["node", "--rpc-port", "0", "--maybe-clone", nowhere]);
     assert!(refused.stderr.contains("--maybe-clone needs a cluster"), "{}", refused.stderr);
 }
+
+#[test]
+fn options_of_the_test_validator_are_taken_under_its_name_too() {
+    let folder = folder("node-validator");
+    let name = folder.join("solana-test-validator");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_selkie"), &name).unwrap();
+    #[cfg(not(unix))]
+    std::fs::copy(env!("CARGO_BIN_EXE_selkie"), &name).unwrap();
+    let line = "--reset --quiet --rpc-port 0 --faucet-port 9900 --gossip-port 8001 \
+                --gossip-host 127.0.0.1 --dynamic-port-range 8002-8030 --limit-ledger-size \
+                --ticks-per-slot 8 --log-messages-bytes-limit 5000 --account-index program-id \
+                --rpc-pubsub-enable-block-subscription --rpc-pubsub-enable-vote-subscription \
+                --faucet-time-slice-secs 60 --faucet-per-time-sol-cap 1.5 --inflation-fixed \
+                --faucet-per-request-sol-cap 1 --enable-rpc-bigtable-ledger-storage --print-config";
+    let output = Command::new(&name).args(line.split_whitespace()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let config = String::from_utf8(output.stdout).unwrap();
+    assert!(config.contains("log-bytes = 5000") && config.contains("reset = true"), "{config}");
+    // What would have no effect is not in the configuration.
+    assert!(!config.contains("gossip") && !config.contains("faucet-port"), "{config}");
+}
+
+#[test]
+fn the_summary_names_the_features_that_are_active() {
+    let folder = folder("node-features");
+    let ledger = folder.join("ledger");
+    let ledger = ledger.to_str().unwrap();
+    // Each node prints its features behind its addresses.
+    let mut first = Node::start(&["--ledger", ledger, "--features", "all"]);
+    assert!(first.find("features").contains(" all (of "));
+    // What is finalized is on disk.
+    first.check(&folder, "airdrop 2");
+    drop(first);
+    let mut second = Node::start(&["--ledger", ledger]);
+    assert!(second.find("features").contains("those of the ledger: "));
+    let mut third = Node::start(&[]);
+    assert!(third.find("features").contains(" mainnet (of "));
+}

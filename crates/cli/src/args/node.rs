@@ -163,7 +163,7 @@ pub(crate) struct NodeArgs {
     pub(crate) clone_feature_set: bool,
 
     /// Size of a transaction's log in bytes after which lines are dropped [default: 10000]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", visible_alias = "log-messages-bytes-limit")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_bytes: Option<usize>,
 
@@ -227,6 +227,42 @@ pub(crate) struct IgnoredArgs {
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     ticks_per_slot: Option<u64>,
+    /// Accepted: block subscriptions are always there
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_pubsub_enable_block_subscription: bool,
+    /// Accepted: there are no votes
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_pubsub_enable_vote_subscription: bool,
+    /// Accepted: the faucet gives without limits
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    faucet_time_slice_secs: Option<u64>,
+    /// Accepted: the faucet gives without limits
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    faucet_per_time_sol_cap: Option<f64>,
+    /// Accepted: the faucet gives without limits
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    faucet_per_request_sol_cap: Option<f64>,
+    /// Accepted: there are no rewards
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "0.0")]
+    #[serde(skip_serializing)]
+    inflation_fixed: Option<f64>,
+    /// Accepted: accounts are found without an index
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    account_index: Vec<String>,
+    /// Accepted: the history is in the ledger
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    enable_rpc_bigtable_ledger_storage: bool,
+    /// Accepted: the history is in the ledger
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_bigtable_instance: Option<String>,
 }
 
 /// When blocks are produced.

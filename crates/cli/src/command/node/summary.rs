@@ -22,6 +22,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
     let info = node.info();
     let faucet = info.faucet.map(|key| key.to_string());
     let slot = node.slot(solana_commitment_config::CommitmentLevel::Processed);
+    let features_now = node.view(solana_commitment_config::CommitmentLevel::Processed).features();
     if ui.json || args.log_format == Some(LogFormatArg::Json) {
         let line = json!({
             "ready": true,
@@ -56,7 +57,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
         ("genesis hash", info.genesis_hash.to_string()),
         ("identity", info.identity.to_string()),
         ("faucet", faucet.unwrap_or_else(|| "none".to_owned())),
-        ("features", features(args)),
+        ("features", features(args, &features_now)),
         ("state", ledger),
         ("history", history),
         ("fork of", args.fork.clone().unwrap_or_else(|| "nothing".to_owned())),
@@ -66,9 +67,22 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
     Ok(())
 }
 
-fn features(args: &NodeArgs) -> String {
-    let name = args.features.as_deref().unwrap_or("mainnet");
-    let known = FeatureSet::all().iter().count();
+/// Names the features that are active, which are those of another cluster or of an older start if
+/// they are neither the known sets nor what was asked for.
+fn features(args: &NodeArgs, active: &FeatureSet) -> String {
+    let all = FeatureSet::all();
+    let known = all.iter().count();
+    if args.clone_feature_set {
+        let url = args.url.as_deref().unwrap_or("another cluster");
+        return format!("those of {url}: {} (of {known} known)", active.iter().count());
+    }
+    let name = match &args.features {
+        Some(name) => name.as_str(),
+        None if args.deactivate_feature.is_empty() && *active != FeatureSet::mainnet() => {
+            return format!("those of the ledger: {} (of {known} known)", active.iter().count());
+        }
+        None => "mainnet",
+    };
     match args.deactivate_feature.len() {
         0 => format!("{name} (of {known} known)"),
         count => format!("{name} without {count} (of {known} known)"),
