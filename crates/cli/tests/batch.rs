@@ -7,8 +7,13 @@ use std::{fs, path::Path};
 use arrow_array::RecordBatch;
 use common::{Output, folder, selkie};
 use parquet::arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReader};
-use selkie::{Signer, Svm, keypair, system};
+use selkie::{
+    Signer, Svm,
+    fixture::{Fixture, TransactionFixture},
+    keypair, system,
+};
 use selkie_batch::{Base, Item, Items, record, schema};
+use selkie_replay::ReplayFile;
 
 /// How many transfers a file holds, and how many files there are.
 const ROWS: u64 = 40;
@@ -302,4 +307,51 @@ fn other_columns_are_an_error_that_names_them() {
     assert_eq!(output.code, Some(2));
     let error = output.json()["error"].as_str().expect("there is an error").to_owned();
     assert!(error.contains("items/1.parquet: the table has no column `item_id`"), "{error}");
+}
+
+#[test]
+fn recorded_transactions_become_items_with_their_results() {
+    let folder = folder("batch-import");
+    let (payer, other) = (keypair("payer"), keypair("other"));
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).expect("the balance fits");
+    let sign = |lamports| {
+        let transfer = system::transfer(&payer.pubkey(), &other.pubkey(), lamports);
+        svm.sign(&[transfer], &[&payer]).expect("the payer signs")
+    };
+    let recorded = folder.join("recorded/deeper");
+    fs::create_dir_all(&recorded).expect("the folder is writable");
+    // One succeeds and one fails; each is recorded in both forms.
+    for (name, transaction) in [("good", sign(1_000_000)), ("bad", sign(u64::MAX))] {
+        let fix = TransactionFixture::record(&svm, &transaction).expect("it can be recorded");
+        fs::write(recorded.join(format!("{name}.fix")), fix.to_bytes()).expect("it is writable");
+        let replay = ReplayFile::from(Fixture::record(&svm, name, &transaction)).to_string();
+        fs::write(recorded.join(format!("{name}.replay")), replay).expect("it is writable");
+    }
+    fs::write(recorded.join("broken.fix"), "no fixture").expect("it is writable");
+    fs::write(recorded.join("notes.txt"), "not taken").expect("it is writable");
+    let import = selkie(&folder, &["--json", "batch", "import", "recorded", "--out", "."]);
+    assert_eq!(import.code, Some(0), "{import:#?}");
+    let report = import.json();
+    let total = ["items", "doubled", "differing"].map(|it| report[it].as_u64().unwrap_or(99));
+    assert_eq!(total[0] + total[1], 4, "{report}");
+    assert_eq!(total[2], 0, "{report}");
+    assert_eq!(report["skipped"][0]["count"], 1);
+    let ran = run(&folder, "out", &[]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert_eq!(ran.json()["unexpected"], 0);
+    assert_eq!(ran.json()["items"].as_u64(), Some(total[0]));
+    // What was recorded otherwise is not as expected.
+    let mut lie = fs::read_to_string(recorded.join("good.replay")).expect("it exists");
+    lie = lie.replace("\"cu\":150", "\"cu\":151");
+    fs::create_dir(folder.join("lies")).expect("the folder is writable");
+    fs::write(folder.join("lies/lie.replay"), lie).expect("it is writable");
+    let import = selkie(&folder, &["--json", "batch", "import", "lies", "--out", "wrong"]);
+    assert_eq!(import.json()["differing"], 1, "{import:#?}");
+    let ran = selkie(&folder, &["--json", "batch", "run", "wrong", "--out", "wrong/out"]);
+    assert_eq!((ran.code, &ran.json()["unexpected"]), (Some(1), &1.into()));
+    let again = selkie(&folder, &["batch", "import", "lies", "--out", "wrong"]);
+    assert!(again.stderr.contains("is not empty"), "{again:#?}");
+    let unknown = selkie(&folder, &["batch", "import", "recorded/deeper/notes.txt", "--out", "o"]);
+    assert!(unknown.stderr.contains(".fix, .replay"), "{unknown:#?}");
 }

@@ -182,7 +182,9 @@ impl ReplayFile {
         Ok(fixture.prepare(&|name| self.blob(name))?)
     }
 
-    fn blob(&self, name: &str) -> Option<Vec<u8>> {
+    /// Returns account data that a transaction refers to by name.
+    #[must_use]
+    pub fn blob(&self, name: &str) -> Option<Vec<u8>> {
         if let Some(data) = self.blobs.get(name) {
             return Some(data.clone());
         }

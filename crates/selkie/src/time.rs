@@ -65,6 +65,11 @@ impl Svm {
         self.environment().blockhash
     }
 
+    /// Returns the blockhashes that transactions may name, the oldest first.
+    pub fn recent_blockhashes(&self) -> impl Iterator<Item = Hash> {
+        self.journal.state().blockhash_queue.blockhashes().copied()
+    }
+
     /// Returns whether a transaction with this blockhash would be accepted.
     #[must_use]
     pub fn is_blockhash_valid(&self, blockhash: &Hash) -> bool {

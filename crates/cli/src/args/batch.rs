@@ -23,6 +23,31 @@ pub(crate) enum BatchCommand {
     Run(BatchRunArgs),
     Verify(BatchVerifyArgs),
     Diff(BatchDiffArgs),
+    Import(BatchImportArgs),
+}
+
+/// Make items of recorded transactions, whose results are then expected
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie batch import recordings/ --out items        of SELKIE_RECORD=recordings cargo test
+  selkie batch import fixtures/ --out items          Firedancer's transaction fixtures
+  selkie batch run items --out results               runs them, and says which differ
+
+Files are taken by the end of their names:
+  .replay    replays of Selkie: those of transactions, not of single instructions
+  .fix       transaction fixtures of Firedancer, in protobuf
+Others in a folder are left out.")]
+pub(crate) struct BatchImportArgs {
+    /// Files, or folders of files
+    #[arg(required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The folder of items, which is created
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
+    /// How many items a file has
+    #[arg(long, value_name = "N", default_value = "2000")]
+    pub(crate) rows: NonZeroUsize,
 }
 
 /// Run all items of a folder, and write a file of results for each file of items

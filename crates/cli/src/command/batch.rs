@@ -2,6 +2,7 @@
 
 mod diff;
 mod execute;
+mod import;
 mod shards;
 mod table;
 mod verify;
@@ -19,6 +20,7 @@ pub(crate) fn run(ui: &mut Ui, args: &BatchArgs) -> Result<Status> {
         BatchCommand::Run(args) => execute::run(ui, args),
         BatchCommand::Verify(args) => verify::run(ui, args),
         BatchCommand::Diff(args) => diff::run(ui, args),
+        BatchCommand::Import(args) => import::run(ui, args),
     }
 }
 

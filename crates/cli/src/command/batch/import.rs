@@ -1,0 +1,316 @@
+//! `selkie batch import`: items of recorded transactions.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context as _, Result, anyhow};
+use arrow_array::{BinaryArray, RecordBatch};
+use selkie::{
+    AccountSharedData, Inspector, Pubkey, Receipt, Stage, Svm,
+    fixture::{Prepared, TransactionFixture},
+};
+use selkie_batch::{Base, Expectation, Item, ItemData, Items, Sha256, record, schema};
+use selkie_replay::ReplayFile;
+use selkie_svm::{AccountStore, ReadableAccount as _};
+use serde_json::json;
+
+use super::{
+    shards::{CONTENTS, ITEMS},
+    table::TableWriter,
+};
+use crate::{
+    args::batch::BatchImportArgs,
+    program::read,
+    render::count,
+    ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
+};
+
+/// Adds the transactions of a file.
+type Convert = fn(&Path, &mut Importer) -> Result<()>;
+
+/// The kinds of files, by the end of their names.
+const KINDS: &[(&str, Convert)] = &[("fix", fixture), ("replay", replay)];
+
+/// How many contents are in one batch.
+const CONTENTS_AT_ONCE: usize = 64;
+/// How many differences and reasons are shown.
+const SHOWN: usize = 10;
+
+pub(crate) fn run(ui: &mut Ui, args: &BatchImportArgs) -> Result<Status> {
+    let files = files(&args.paths)?;
+    let mut importer = Importer::new(&args.out, args.rows.get())?;
+    for (path, convert) in files {
+        convert(&path, &mut importer).with_context(|| path.display().to_string())?;
+    }
+    let imported = importer.finish()?;
+    report(ui, &imported)
+}
+
+/// Lists the files of known kinds.
+fn files(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Convert)>> {
+    let kind = |path: &Path| {
+        let end = path.extension()?.to_str()?;
+        KINDS.iter().find(|(known, _)| *known == end).map(|(_, convert)| *convert)
+    };
+    let ends: Vec<&str> = KINDS.iter().map(|(end, _)| *end).collect();
+    let mut found = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            let convert = kind(path)
+                .ok_or_else(|| anyhow!("which kind of file is {}?", path.display()))
+                .advise(format!("its name should end in one of .{}", ends.join(", .")))?;
+            found.push((path.clone(), convert));
+            continue;
+        }
+        let mut folders = vec![path.clone()];
+        let mut within = Vec::new();
+        while let Some(folder) = folders.pop() {
+            let entries = fs::read_dir(&folder);
+            for entry in entries.with_context(|| format!("cannot read {}", folder.display()))? {
+                let entry = entry?;
+                // Links may lead in a circle.
+                match entry.file_type()?.is_dir() {
+                    true => folders.push(entry.path()),
+                    false => within.extend(kind(&entry.path()).map(|it| (entry.path(), it))),
+                }
+            }
+        }
+        within.sort_by(|(left, _), (right, _)| left.cmp(right));
+        found.extend(within);
+    }
+    match found.is_empty() {
+        false => Ok(found),
+        true => Err(anyhow!("there are no recorded transactions"))
+            .advise(format!("names of their files end in .{}", ends.join(", ."))),
+    }
+}
+
+fn fixture(path: &Path, importer: &mut Importer) -> Result<()> {
+    match TransactionFixture::parse(&read(path)?) {
+        Ok(fixture) => importer.add(path, &fixture.prepare(), &|receipt| fixture.compare(receipt)),
+        Err(error) => {
+            importer.skip(path, error.to_string());
+            Ok(())
+        }
+    }
+}
+
+fn replay(path: &Path, importer: &mut Importer) -> Result<()> {
+    let file = ReplayFile::open(path)?;
+    for (index, fixture) in file.fixtures().iter().enumerate() {
+        let prepared = file.prepared(index)?;
+        let compare = |receipt: &Receipt| fixture.compare(receipt, &|name| file.blob(name));
+        importer.add(path, &prepared, &compare)?;
+    }
+    Ok(())
+}
+
+/// Writes the items.
+struct Importer {
+    out: PathBuf,
+    rows: usize,
+    base: Base,
+    hashes: BTreeSet<Sha256>,
+    items: Items,
+    /// The ids of all items: a transaction that was recorded twice is one.
+    ids: BTreeSet<Sha256>,
+    files: usize,
+    imported: Imported,
+}
+
+/// What was imported.
+#[derive(Default)]
+struct Imported {
+    items: u64,
+    doubled: u64,
+    /// Items that this version of Selkie executes otherwise than recorded, and how they differ.
+    differing: u64,
+    differences: Vec<String>,
+    /// How many were left out, by reason, with the first file.
+    skipped: BTreeMap<String, (u64, PathBuf)>,
+}
+
+/// A chain as the items see it.
+struct Chain<'a>(&'a Svm);
+
+impl AccountStore for Chain<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.0.shared_account(key).filter(|it| it.lamports() > 0)
+    }
+}
+
+struct Nothing;
+
+impl Inspector for Nothing {}
+
+impl Importer {
+    fn new(out: &Path, rows: usize) -> Result<Self> {
+        for folder in [ITEMS, CONTENTS].map(|it| out.join(it)) {
+            fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
+            if fs::read_dir(&folder)?.next().is_some() {
+                return Err(anyhow!("{} is not empty", folder.display()))
+                    .advise("import into another folder, or remove this one");
+            }
+        }
+        Ok(Self {
+            out: out.to_owned(),
+            rows,
+            base: Base::new(),
+            hashes: BTreeSet::new(),
+            items: Items::new(),
+            ids: BTreeSet::new(),
+            files: 0,
+            imported: Imported::default(),
+        })
+    }
+
+    fn skip(&mut self, path: &Path, reason: String) {
+        let entry = self.imported.skipped.entry(reason);
+        entry.or_insert_with(|| (0, path.to_owned())).0 += 1;
+    }
+
+    /// Adds a transaction. `compare` says how a result differs from the recorded one.
+    fn add(
+        &mut self,
+        path: &Path,
+        prepared: &Prepared,
+        compare: &dyn Fn(&Receipt) -> Vec<String>,
+    ) -> Result<()> {
+        let Some(transaction) = prepared.versioned_transaction() else {
+            self.skip(path, "it is not a transaction".to_owned());
+            return Ok(());
+        };
+        let svm = prepared.svm();
+        let receipt = prepared.run(&mut Nothing);
+        let differences = compare(&receipt);
+        let file = record::environment_file(svm.environment(), svm.recent_blockhashes());
+        let env_ref = self.base.add(file.to_bytes());
+        self.hashes.insert(env_ref);
+        let chain = Chain(svm);
+        let accounts = record::accounts(&transaction.message, &chain, svm.environment());
+        let accounts: Vec<_> =
+            accounts.iter().map(|it| record::item_account(it, &mut self.base)).collect();
+        self.hashes.extend(accounts.iter().filter_map(|it| match it.data {
+            ItemData::Ref(hash) => Some(hash),
+            ItemData::Inline(_) => None,
+        }));
+        let error = receipt.result.as_ref().err().map(serde_json::to_string).transpose()?;
+        // A result that is known to differ has no form here, and nothing is as expected then.
+        let expect = match differences.is_empty() {
+            true => Expectation {
+                status: Some(status(&receipt)),
+                error: error.as_deref(),
+                compute_units: (receipt.stage != Stage::Dropped).then_some(receipt.compute_units),
+                effects_hash: None,
+            },
+            false => Expectation { status: Some("Otherwise"), ..Expectation::default() },
+        };
+        let wire = wincode::serialize(transaction)?;
+        let item = Item {
+            env_ref,
+            message: &wire,
+            accounts,
+            verify_signatures: prepared.verifies_signatures(),
+            check_blockhash: true,
+            expect: Some(expect),
+            ..Item::default()
+        };
+        if !self.ids.insert(item.id()) {
+            self.imported.doubled += 1;
+            return Ok(());
+        }
+        self.imported.items += 1;
+        if !differences.is_empty() {
+            self.imported.differing += 1;
+            if self.imported.differences.len() < SHOWN {
+                let name = path.display();
+                self.imported.differences.push(format!("{name}: {}", differences.join("; ")));
+            }
+        }
+        self.items.push(&item);
+        if self.items.len() >= self.rows { self.write_items() } else { Ok(()) }
+    }
+
+    fn write_items(&mut self) -> Result<()> {
+        let path = self.out.join(ITEMS).join(format!("{:05}.parquet", self.files));
+        let stamp = format!("selkie {}", env!("CARGO_PKG_VERSION"));
+        let mut writer = TableWriter::create(&path, schema::items(), stamp)?;
+        writer.write(&self.items.finish()?)?;
+        self.items = Items::new();
+        self.files += 1;
+        writer.finish()
+    }
+
+    fn finish(mut self) -> Result<Imported> {
+        if !self.items.is_empty() {
+            self.write_items()?;
+        }
+        let path = self.out.join(CONTENTS).join("contents.parquet");
+        let stamp = format!("selkie {}", env!("CARGO_PKG_VERSION"));
+        let mut writer = TableWriter::create(&path, schema::contents(), stamp)?;
+        let hashes: Vec<&Sha256> = self.hashes.iter().collect();
+        for hashes in hashes.chunks(CONTENTS_AT_ONCE) {
+            let data = hashes.iter().map(|hash| self.base.get(hash).map(|it| it.as_slice()));
+            let data = Arc::new(BinaryArray::from_opt_vec(data.collect()));
+            let hashes: Vec<&[u8]> = hashes.iter().map(|it| it.as_slice()).collect();
+            let columns = vec![Arc::new(BinaryArray::from_vec(hashes)) as _, data as _];
+            writer.write(&RecordBatch::try_new(schema::contents(), columns)?)?;
+        }
+        writer.finish()?;
+        Ok(self.imported)
+    }
+}
+
+/// Returns the status of an item with this receipt.
+fn status(receipt: &Receipt) -> &'static str {
+    match (receipt.stage, receipt.is_ok()) {
+        (Stage::Executed, true) => "Success",
+        (Stage::Executed, false) => "Failed",
+        (Stage::FeesOnly, _) => "FeesOnly",
+        (Stage::Dropped, _) => "Dropped",
+    }
+}
+
+fn report(ui: &mut Ui, imported: &Imported) -> Result<Status> {
+    let Imported { items, doubled, differing, differences, skipped } = imported;
+    let status = Status::of(*items > 0);
+    if ui.json {
+        let skipped = skipped.iter().map(|(reason, (count, first))| {
+            json!({ "reason": reason, "count": count, "first": first.display().to_string() })
+        });
+        ui.object(&json!({
+            "items": items,
+            "doubled": doubled,
+            "differing": differing,
+            "differences": differences,
+            "skipped": skipped.collect::<Vec<_>>(),
+        }))?;
+        return Ok(status);
+    }
+    let style = if *items > 0 { GOOD } else { BAD };
+    writeln!(ui.out, "{style}{}{style:#}", count(*items, "item"))?;
+    if *doubled > 0 {
+        writeln!(ui.out, "  {DIM}{doubled} more were recorded twice{DIM:#}")?;
+    }
+    for (reason, (number, first)) in skipped.iter().take(SHOWN) {
+        writeln!(ui.out, "  {DIM}{number} left out, as {}: {reason}{DIM:#}", first.display())?;
+    }
+    if *differing > 0 {
+        let now =
+            "are executed otherwise than recorded, so that their results will not be as expected";
+        writeln!(ui.out, "{BAD}{}{BAD:#} {now}:", count(*differing, "item"))?;
+        for line in differences {
+            writeln!(ui.out, "  {line}")?;
+        }
+    }
+    if *items > 0 {
+        writeln!(ui.out, "run them: {STRONG}selkie batch run{STRONG:#}")?;
+    }
+    Ok(status)
+}
