@@ -10,6 +10,7 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     receipt::Receipt,
+    recording,
     report::{self, named},
 };
 
@@ -246,11 +247,16 @@ impl Receipt {
     /// Asserts all expectations; returns the receipt.
     ///
     /// # Panics
-    /// If some expectations do not hold.
+    /// If some expectations do not hold. If the receipt has a [replay](Receipt::replay), as those of
+    /// failed transactions do, it is then written to `target/selkie-replays`, and the message names it.
     #[track_caller]
     pub fn assert(&self, check: impl Into<Check>) -> &Self {
         if let Err(failures) = self.check(check) {
-            panic!("{failures}");
+            let replay = self.replay().and_then(|it| recording::write_failure(it.0));
+            match replay {
+                Some(path) => panic!("{failures}\n  replay: selkie debug {}", path.display()),
+                None => panic!("{failures}"),
+            }
         }
         self
     }

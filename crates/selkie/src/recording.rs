@@ -8,6 +8,9 @@
 //! ```
 //!
 //! Names are hashes of the content, so recording the same again changes nothing.
+//!
+//! Without the variable, a failed [`Receipt::assert`](crate::Receipt::assert) writes its transaction in
+//! the same form to `target/selkie-replays`.
 
 use std::{
     fs, io,
@@ -53,7 +56,21 @@ pub(crate) fn write(fixture: impl FnOnce(&str) -> Value) {
     }
 }
 
-fn write_to(folder: &Path, mut value: Value) -> io::Result<()> {
+/// Where the replays of failed assertions go, within cargo's target folder.
+const FAILURES: &str = "selkie-replays";
+
+/// Writes the transaction of a failed assertion, and returns the file; `None` if cargo's target folder
+/// is neither in the current folder, which is that of the package, nor in one of three above it, or
+/// cannot be written.
+pub(crate) fn write_failure(fixture: Value) -> Option<PathBuf> {
+    let targets = ["target", "../target", "../../target", "../../../target"].map(Path::new);
+    // Cargo marks its folder.
+    let target = targets.into_iter().find(|it| it.join("CACHEDIR.TAG").is_file())?;
+    write_to(&target.join(FAILURES), fixture).ok()
+}
+
+/// Writes a fixture to a folder, and returns the file.
+fn write_to(folder: &Path, mut value: Value) -> io::Result<PathBuf> {
     let blobs = folder.join("blobs");
     fs::create_dir_all(&blobs)?;
     for pointer in ["/accounts", "/expect/post"] {
@@ -65,8 +82,9 @@ fn write_to(folder: &Path, mut value: Value) -> io::Result<()> {
         }
     }
     let text = format!("{value}\n");
-    let name = format!("{:.16}.replay", hash(text.as_bytes()));
-    write_once(&folder.join(name), text.as_bytes())
+    let path = folder.join(format!("{:.16}.replay", hash(text.as_bytes())));
+    write_once(&path, text.as_bytes())?;
+    Ok(path)
 }
 
 /// Replaces long data by the name of a file that has them.

@@ -2,7 +2,7 @@
 
 use selkie::{
     Account, AccountMeta, Check, Instruction, InstructionError, Pubkey, Svm, TransactionError,
-    address, programs, system, token,
+    address, fixture::Fixture, programs, system, token,
 };
 
 fn lamports(lamports: u64) -> Account {
@@ -168,4 +168,36 @@ fn instructions_may_have_more_accounts_than_a_message() {
     let instruction = Instruction { program_id: program, accounts, data: vec![] };
     let receipt = svm.process_instruction(&instruction, &[]);
     receipt.assert(Check::success().return_data(&300_usize.to_le_bytes()));
+}
+
+#[test]
+fn a_failed_assertion_writes_a_replay_that_its_message_names() {
+    let (alice, bob) = (address("alice"), address("bob"));
+    let mut svm = Svm::new();
+    svm.airdrop(&alice, 1).expect("it is little");
+    let receipt = svm.process_instruction(&system::transfer(&alice, &bob, 2), &[]);
+    let message = message_of(|| {
+        receipt.assert(Check::success());
+    });
+    let (_, path) = message.split_once("replay: selkie debug ").expect("it names the replay");
+    assert!(path.contains("target/selkie-replays"), "{path}");
+    let text = std::fs::read_to_string(path).expect("it was written");
+    let fixture = Fixture::parse(text.trim()).expect("it is a fixture");
+    let blobs = std::path::Path::new(path).with_file_name("blobs");
+    let blob = |name: &str| std::fs::read(blobs.join(format!("{name}.bin"))).ok();
+    let again = fixture.replay_with(&blob).expect("it ends as before");
+    assert_eq!(again.result, receipt.result);
+    // A receipt of success has no replay unless it was asked for.
+    let receipt = svm.process_instruction(&system::transfer(&alice, &bob, 1), &[]);
+    let message = message_of(|| {
+        receipt.assert(Check::custom(7));
+    });
+    assert!(!message.contains("replay:"), "{message}");
+}
+
+/// Returns the message of a panic.
+fn message_of(panics: impl FnOnce()) -> String {
+    let panics = std::panic::AssertUnwindSafe(panics);
+    let failed = std::panic::catch_unwind(panics).expect_err("it panics");
+    *failed.downcast().expect("its message is text")
 }
