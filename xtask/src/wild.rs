@@ -70,12 +70,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             "usage: cargo xtask wild [--table | PACKAGE...], of xtask/wild.tsv"
         );
         provide_selkie(&folder)?;
+        let mut missing = 0;
         for row in chosen {
-            let measured = measure(row, &folder)?;
-            say(&format!("{} {}: {}", row.package, row.version, measured.join(", ")));
-            results.insert(row.name(), measured);
-            write_table(&document, &rows, &results)?;
+            let line = match measure(row, &folder) {
+                Ok(measured) => {
+                    let line = measured.join(", ");
+                    results.insert(row.name(), measured);
+                    write_table(&document, &rows, &results)?;
+                    line
+                }
+                Err(error) => {
+                    missing += 1;
+                    format!("not measured: {error:#}")
+                }
+            };
+            say(&format!("{} {}: {line}", row.package, row.version));
         }
+        ensure!(missing == 0, "{missing} programs were not measured");
     }
     write_table(&document, &rows, &results)
 }
@@ -231,12 +242,19 @@ fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     let said = String::from_utf8_lossy(&output.stderr);
     let errors = said.lines().map(plain).filter(|it| it.starts_with("error"));
     let message = program["errors"][0]["message"].as_str().or(report["error"].as_str());
+    // A process that was killed says nothing, and is no result.
     let reason = message
         .map(str::to_owned)
         .or_else(|| errors.into_iter().next())
-        .unwrap_or_else(|| said.to_string());
+        .with_context(|| format!("selkie build: {}: {said}", output.status))?;
+    let is_of_machine = MACHINE_FAILURES.iter().any(|it| reason.contains(it));
+    ensure!(!is_of_machine, "{reason}");
     Ok(serde_json::json!({ "error": reason.replace(['\t', '\n'], " ") }))
 }
+
+/// Words of errors that say nothing of the program: a full disk, no memory, no network.
+const MACHINE_FAILURES: &[&str] =
+    &["No space left on device", "signal: 9", "Cannot allocate memory", "failed to download"];
 
 /// Removes escape sequences for colours.
 fn plain(line: &str) -> String {
