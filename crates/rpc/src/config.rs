@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Commitment {
 
 /// The configuration that most methods have.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcContextConfig")]
 pub(crate) struct ContextConfig {
     pub(crate) commitment: Commitment,
     pub(crate) min_context_slot: Option<u64>,
@@ -68,6 +68,7 @@ pub(crate) enum AccountEncoding {
 
 /// The part of account data that is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(expecting = "struct UiDataSliceConfig")]
 pub(crate) struct DataSlice {
     pub(crate) offset: usize,
     pub(crate) length: usize,
@@ -83,7 +84,7 @@ impl DataSlice {
 
 /// The configuration of methods that return accounts.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcAccountInfoConfig")]
 pub(crate) struct AccountConfig {
     pub(crate) encoding: Option<AccountEncoding>,
     pub(crate) data_slice: Option<DataSlice>,
@@ -100,7 +101,7 @@ impl AccountConfig {
 
 /// The configuration of scans.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcProgramAccountsConfig")]
 pub(crate) struct ProgramAccountsConfig {
     pub(crate) filters: Option<Vec<Filter>>,
     #[serde(flatten)]
@@ -256,7 +257,7 @@ pub(crate) struct BlockConfig {
 
 /// The configuration of `sendTransaction`.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcSendTransactionConfig")]
 pub(crate) struct SendConfig {
     pub(crate) skip_preflight: Option<bool>,
     pub(crate) preflight_commitment: Commitment,
@@ -267,7 +268,7 @@ pub(crate) struct SendConfig {
 
 /// The configuration of `simulateTransaction`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcSimulateTransactionConfig")]
 pub(crate) struct SimulateConfig {
     pub(crate) sig_verify: Option<bool>,
     pub(crate) replace_recent_blockhash: Option<bool>,
@@ -280,6 +281,7 @@ pub(crate) struct SimulateConfig {
 
 /// The accounts that a simulation returns.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(expecting = "struct RpcSimulateTransactionAccountsConfig")]
 pub(crate) struct SimulateAccounts {
     pub(crate) encoding: Option<AccountEncoding>,
     pub(crate) addresses: Vec<String>,
@@ -287,7 +289,7 @@ pub(crate) struct SimulateAccounts {
 
 /// The configuration of `getSignaturesForAddress`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcSignaturesForAddressConfig")]
 pub(crate) struct SignaturesConfig {
     pub(crate) before: Option<String>,
     pub(crate) until: Option<String>,

@@ -132,7 +132,7 @@ pub(super) fn get_minimum_balance(call: &Call<'_>, params: &mut Params) -> Resul
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcSupplyConfig")]
 struct SupplyConfig {
     commitment: Commitment,
 }
@@ -152,7 +152,7 @@ pub(super) fn get_supply(call: &Call<'_>, params: &mut Params) -> Result<Value, 
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcLargestAccountsConfig")]
 struct LargestConfig {
     commitment: Commitment,
     filter: Option<LargestFilter>,

@@ -215,7 +215,7 @@ pub(super) fn get_block_commitment(_: &Call<'_>, params: &mut Params) -> Result<
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcBlockProductionConfig")]
 struct BlockProductionConfig {
     identity: Option<String>,
     range: Option<Range>,
@@ -223,7 +223,7 @@ struct BlockProductionConfig {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "struct RpcBlockProductionConfigRange")]
 struct Range {
     first_slot: u64,
     last_slot: Option<u64>,

@@ -193,7 +193,7 @@ fn simulation_value(simulation: &Simulation, view: &View, accounts: Value, inner
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcRequestAirdropConfig")]
 struct AirdropConfig {
     recent_blockhash: Option<String>,
     #[allow(
