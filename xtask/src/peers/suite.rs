@@ -68,11 +68,11 @@ impl Suite {
         self.make(&folder, left_out)?;
         self.build_programs(&folder, checkout)?;
         let begun = now();
-        let compiled = cargo(&folder, &["test", "--tests", "--no-run", "--quiet"])?;
+        let compiled = cargo(&folder, &["test", "--tests", IGNORE, "--no-run", "--quiet"])?;
         ensure!(compiled.0, "{} does not compile\n{}", self.name(), compiled.1);
         let compiled = begun.elapsed();
         let begun = now();
-        let (succeeded, text) = cargo(&folder, &["test", "--tests", "--no-fail-fast"])?;
+        let (succeeded, text) = cargo(&folder, &["test", "--tests", IGNORE, "--no-fail-fast"])?;
         let outcome = Outcome { compiled, run: begun.elapsed(), ..read(&text) };
         let is_explained = !outcome.failed.is_empty() || !outcome.aborted.is_empty();
         ensure!(succeeded || is_explained, "cargo fails, but no test of {}\n{text}", self.name());
@@ -115,7 +115,11 @@ impl Suite {
             command.args(["run", "--quiet", "--package", "selkie-cli", "--", "build"]);
             let unfinished = super::unfinished(&built)?;
             command.arg(&programs).arg("--out-dir").arg(&unfinished);
-            output(command.current_dir(repository()))?;
+            // Tests whose programs cannot be built, such as those with syscalls of their own, fail or
+            // are left out. The others go on.
+            if let Err(error) = output(command.current_dir(repository())) {
+                say(&format!("not all programs were built: {error:#}"));
+            }
             fs::rename(unfinished, &built)?;
         }
         let target = folder.join(&self.found_in);
@@ -142,6 +146,9 @@ fn sources(folder: &Path) -> Result<String> {
     }
     Ok(text)
 }
+
+/// Peers' crates state a newer compiler than the one they need.
+const IGNORE: &str = "--ignore-rust-version";
 
 /// Runs cargo; returns whether it succeeded, and what it printed.
 fn cargo(folder: &Path, arguments: &[&str]) -> Result<(bool, String)> {
