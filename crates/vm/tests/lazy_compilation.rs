@@ -1,7 +1,7 @@
 //! Programs of many functions are compiled when their functions are called, by several threads.
 
 use core::fmt::Write as _;
-use std::thread;
+use std::{sync::Barrier, thread};
 
 use selkie_asm::{Options, assemble};
 use selkie_elf::{Environment, load};
@@ -85,4 +85,39 @@ fn functions_are_compiled_when_threads_first_call_them() {
         results.push(is_ok);
     }
     assert_eq!(results, [true, true, false, false]);
+}
+
+/// Runs a program that is not compiled yet on threads that start at once, and returns how many slots
+/// were compiled.
+fn slots_compiled(program: &Verified, threads: usize) -> u64 {
+    let config = Config::default();
+    // Joining would compile everything once more, after a number of runs.
+    let options = JitOptions { runs_until_joined: u32::MAX, ..JitOptions::plain() };
+    let code = MachineCode::compile(program, &config, &options).expect("it compiles");
+    let start = Barrier::new(threads);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut stack = vec![0; config.stack_bytes()];
+                let mut machine = machine(program, &config, &mut stack, u64::MAX >> 1);
+                start.wait();
+                code.run(program, &mut machine, &mut NoHost).result.expect("it succeeds");
+            });
+        }
+    });
+    code.work().slots
+}
+
+#[test]
+fn threads_that_start_cold_compile_nothing_twice() {
+    if !MachineCode::SUPPORTED {
+        return;
+    }
+    let program = program();
+    let alone = slots_compiled(&program, 1);
+    for threads in [2, 16] {
+        for _ in 0..20 {
+            assert_eq!(slots_compiled(&program, threads), alone, "{threads} threads");
+        }
+    }
 }
