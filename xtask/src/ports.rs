@@ -1,10 +1,11 @@
 //! `cargo xtask ports`: checks the code for other processors and systems, and runs tests for Arm64 in
 //! an emulator. With `--full` it runs all conformance vectors there, the runtime's tests, and random
-//! programs beside anza's interpreter; without, the virtual machine's tests and vectors.
+//! programs beside anza's interpreter, and compares a million encodings with LLVM's; without, the
+//! virtual machine's tests and vectors.
 
-use std::{path::Path, process::Command};
+use std::{fs, path::Path, process::Command};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::{
     repository, say,
@@ -108,11 +109,62 @@ fn test(is_full: bool) -> Result<()> {
     if !is_full {
         return Ok(());
     }
+    encodings()?;
     let mut oracle = emulated("run", &repository().join("oracle"));
     oracle.args(["--release", "--locked", "--ignore-rust-version", "--"]);
     // A process that is emulated cannot start another one.
     oracle.env("SELKIE_ORACLE_NOTES", repository().join("target/oracle-notes"));
     succeed(oracle.args(["exec", "--count", ORACLE_PROGRAMS]))
+}
+
+/// What comparing encodings needs.
+const LLVM: &[(&str, &str)] = &[("/usr/bin/llvm-mc", "llvm"), ("/usr/bin/llvm-objcopy", "llvm")];
+
+/// The fewest instructions whose encodings are compared.
+const ENCODINGS_MIN: usize = 1_000_000;
+
+/// Compares the encodings of all instructions of the Arm64 back end, with all registers, with those of
+/// LLVM's assembler. Those of branches depend on where they stand, and are left out.
+fn encodings() -> Result<()> {
+    ensure!(are_installed(LLVM), "llvm-mc and llvm-objcopy are needed");
+    let folder = repository().join("target/encodings");
+    fs::create_dir_all(&folder)?;
+    let listed = folder.join("listed.txt");
+    let mut tests = emulated("test", repository());
+    tests.args(["--quiet", "--locked", "--package", "selkie-vm", "--lib", "disassembler"]);
+    tests.env("SELKIE_ENCODINGS", &listed).env("CARGO_TARGET_DIR", folder.join("cargo"));
+    succeed(&mut tests)?;
+    let listed = fs::read_to_string(listed)?;
+    let mut source = String::new();
+    let mut expected = Vec::new();
+    for (texts, code) in listed.lines().filter_map(|line| line.split_once('\t')) {
+        let words = code.as_bytes().chunks(8);
+        for (text, word) in texts.split("; ").zip(words) {
+            let is_branch = ["b", "cb", "ret", "udf"].iter().any(|it| text.starts_with(it));
+            if !is_branch {
+                source.push_str(text);
+                source.push('\n');
+                expected.push((text, String::from_utf8_lossy(word).into_owned()));
+            }
+        }
+    }
+    let (assembly, object, binary) =
+        (folder.join("all.s"), folder.join("all.o"), folder.join("all.bin"));
+    fs::write(&assembly, source)?;
+    let mut assembler = Command::new("llvm-mc");
+    assembler.args(["--triple=aarch64", "--filetype=obj", "-o"]).arg(&object).arg(&assembly);
+    succeed(&mut assembler)?;
+    let mut extract = Command::new("llvm-objcopy");
+    succeed(extract.args(["-O", "binary", "-j", ".text"]).arg(&object).arg(&binary))?;
+    let found = fs::read(binary)?;
+    ensure!(found.len() == 4 * expected.len(), "the assembler wrote {} bytes", found.len());
+    for ((text, ours), theirs) in expected.iter().zip(found.chunks(4)) {
+        let theirs: String = theirs.iter().map(|byte| format!("{byte:02x}")).collect();
+        ensure!(*ours == theirs, "`{text}` is {ours} here, and {theirs} for LLVM");
+    }
+    say(&format!("{} encodings are those of LLVM", expected.len()));
+    ensure!(expected.len() >= ENCODINGS_MIN, "{ENCODINGS_MIN} are expected");
+    Ok(())
 }
 
 /// Cargo in a folder, for [`EMULATED`].
