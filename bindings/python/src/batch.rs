@@ -63,6 +63,7 @@ pub(crate) fn run_batch(
         keeps_logs: logs,
         keeps_data: data,
         clock: Some(nanoseconds),
+        ..RunOptions::default()
     };
     let batch = import(items)?;
     let base = &base.get().0;

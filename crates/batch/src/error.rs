@@ -26,6 +26,12 @@ pub enum BatchError {
         /// What is wrong with it.
         why: String,
     },
+    /// The logs and data that results keep take more than
+    /// [`RunOptions::kept_bytes_max`](crate::RunOptions::kept_bytes_max). Smaller batches fit.
+    TooLarge {
+        /// How many results fit.
+        rows: usize,
+    },
     /// The results cannot be put into a batch: they are larger than Arrow's 32-bit offsets allow.
     Arrow(ArrowError),
 }
@@ -38,6 +44,9 @@ impl fmt::Display for BatchError {
                 write!(f, "column `{column}` is {found}, but should be {expected}")
             }
             Self::Content { row, why } => write!(f, "row {row} of the contents: {why}"),
+            Self::TooLarge { rows } => {
+                write!(f, "the logs and data of more than {rows} results are too large for a batch")
+            }
             Self::Arrow(error) => write!(f, "the results do not fit into a batch: {error}"),
         }
     }

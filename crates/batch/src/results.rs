@@ -28,6 +28,16 @@ pub(crate) struct Kept {
     pub(crate) data: bool,
 }
 
+impl Kept {
+    /// Returns how many bytes of a result are kept.
+    pub(crate) fn bytes(self, outcome: &Outcome) -> usize {
+        let logs = outcome.processed.iter().flat_map(|it| &it.logs).map(String::len);
+        let data = outcome.post.iter().map(|it| it.account.data().len());
+        let logs: usize = if self.logs { logs.sum() } else { 0 };
+        logs.saturating_add(if self.data { data.sum() } else { 0 })
+    }
+}
+
 /// The columns of the result table.
 pub(crate) struct Results {
     kept: Kept,

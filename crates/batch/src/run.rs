@@ -20,6 +20,9 @@ use crate::{
 /// How many rows a thread takes at once.
 const ROWS_AT_ONCE: usize = 16;
 
+/// The default of [`RunOptions::kept_bytes_max`]. Columns cannot hold more than 2 GiB.
+const KEPT_BYTES_MAX: usize = 1 << 30;
+
 /// How to run a batch. Nothing but `keeps_logs` and `keeps_data` changes the results.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
@@ -31,6 +34,8 @@ pub struct RunOptions {
     pub keeps_logs: bool,
     /// Whether the results hold the data of written accounts.
     pub keeps_data: bool,
+    /// The most bytes of logs and data that the results of a batch keep.
+    pub kept_bytes_max: usize,
     /// Returns a time in nanoseconds, for the column of that name; without it, the column is 0.
     pub clock: Option<fn() -> u64>,
 }
@@ -43,6 +48,7 @@ impl Default for RunOptions {
             engine: Engine::default(),
             keeps_logs: false,
             keeps_data: false,
+            kept_bytes_max: KEPT_BYTES_MAX,
             clock: None,
         }
     }
@@ -87,8 +93,15 @@ pub fn run(
         done
     });
     done.sort_unstable_by_key(|(row, _)| *row);
-    let mut results = Results::new(Kept { logs: options.keeps_logs, data: options.keeps_data });
-    done.iter().for_each(|(_, (outcome, nanoseconds))| results.push(outcome, *nanoseconds));
+    let kept = Kept { logs: options.keeps_logs, data: options.keeps_data };
+    let (mut results, mut bytes) = (Results::new(kept), 0_usize);
+    for (row, (outcome, nanoseconds)) in &done {
+        bytes = bytes.saturating_add(kept.bytes(outcome));
+        if bytes > options.kept_bytes_max.min(KEPT_BYTES_MAX) {
+            return Err(BatchError::TooLarge { rows: *row });
+        }
+        results.push(outcome, *nanoseconds);
+    }
     results.finish()
 }
 

@@ -5,8 +5,8 @@ use core::num::NonZeroUsize;
 use arrow_array::{Array, BooleanArray, RecordBatch, StringArray, cast::AsArray, types::Int64Type};
 use selkie::{Instruction, Keypair, Signer, Svm, keypair, programs, system, token};
 use selkie_batch::{
-    Base, Digest, EnvironmentFile, Expectation, Item, ItemData, Items, Override, RunOptions,
-    Sha256, record, run, schema, schema::column,
+    Base, BatchError, Digest, EnvironmentFile, Expectation, Item, ItemData, Items, Override,
+    RunOptions, Sha256, record, run, schema, schema::column,
 };
 use selkie_svm::{AccountStore, Engine, Pubkey};
 use solana_account::AccountSharedData;
@@ -162,6 +162,25 @@ fn results_are_those_of_the_chain_with_any_threads_and_engine() {
     assert!(digests.iter().all(|it| *it == digests[0]), "{digests:?}");
     let failed = recorder.sent.iter().filter(|it| it.error.is_some()).count();
     assert_eq!(failed, 3, "a transfer of too much, and the last one of each token program");
+}
+
+#[test]
+fn results_that_are_too_large_for_a_batch_are_an_error_and_fit_in_parts() {
+    let recorder = workload();
+    let mut base = Base::new();
+    let items = recorder.items(&mut base);
+    let options = RunOptions { keeps_logs: true, keeps_data: true, ..RunOptions::default() };
+    let whole = digest(&run(&items, &base, &options).expect("it is small"));
+    let options = RunOptions { kept_bytes_max: 2000, ..options };
+    let Err(BatchError::TooLarge { rows }) = run(&items, &base, &options) else {
+        panic!("more than 2,000 bytes are kept")
+    };
+    assert!((1..items.num_rows()).contains(&rows), "{rows}");
+    let mut parts = digest(&run(&items.slice(0, rows), &base, &options).expect("they fit"));
+    let options = RunOptions { kept_bytes_max: usize::MAX, ..options };
+    let rest = items.slice(rows, items.num_rows() - rows);
+    parts.merge(&digest(&run(&rest, &base, &options).expect("they fit")));
+    assert_eq!(parts, whole);
 }
 
 #[test]

@@ -67,6 +67,7 @@ pub(crate) fn run(ui: &mut Ui, args: &BatchRunArgs) -> Result<Status> {
             keeps_logs: args.logs,
             keeps_data: args.data,
             clock: Some(nanoseconds),
+            ..RunOptions::default()
         },
         bar: if ui.is_watched() { bar(shards::rows(&shards)?) } else { ProgressBar::hidden() },
     };
@@ -207,11 +208,22 @@ impl Job<'_> {
         let mut writer = TableWriter::create(&results, schema::results(), stamp)?;
         let mut row: u64 = 0;
         while let Some(batch) = table.next()? {
-            let done = selkie_batch::run(&batch, self.base, &self.options)
-                .with_context(|| format!("cannot run {}", items.display()))?;
-            writer.write(&done)?;
-            self.count(&done, items, row, &mut total)?;
-            row = row.saturating_add(batch.num_rows() as u64);
+            // Halves of batches whose results are too large for one.
+            let mut parts = vec![batch];
+            while let Some(part) = parts.pop() {
+                let (rows, half) = (part.num_rows(), part.num_rows() / 2);
+                let done = match selkie_batch::run(&part, self.base, &self.options) {
+                    Err(BatchError::TooLarge { .. }) if half > 0 => {
+                        parts.push(part.slice(half, rows - half));
+                        parts.push(part.slice(0, half));
+                        continue;
+                    }
+                    done => done.with_context(|| format!("cannot run {}", items.display()))?,
+                };
+                writer.write(&done)?;
+                self.count(&done, items, row, &mut total)?;
+                row = row.saturating_add(rows as u64);
+            }
         }
         writer.finish()?;
         Ok(total)
