@@ -74,11 +74,17 @@ pub struct ComputeBudget {
     pub compute_unit_limit: u64,
     /// The heap size in bytes.
     pub heap_size: u32,
+    /// The compute units of a call of another program, to be read: another number has no effect.
+    pub invoke_units: u64,
 }
 
 impl Default for ComputeBudget {
     fn default() -> Self {
-        Self { compute_unit_limit: 1_400_000, heap_size: 32 * 1024 }
+        Self {
+            compute_unit_limit: 1_400_000,
+            heap_size: 32 * 1024,
+            invoke_units: selkie::runtime::cost::INVOKE,
+        }
     }
 }
 
