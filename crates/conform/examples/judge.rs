@@ -6,6 +6,8 @@
 //! cargo run -p selkie-conform --example judge -- ELFS PATH…
 //! ```
 
+#![allow(clippy::print_stdout, reason = "it prints its results")]
+
 use std::{env, path::PathBuf, process::ExitCode};
 
 use selkie_conform::{Engine, Options, run};
