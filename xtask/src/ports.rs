@@ -1,5 +1,5 @@
-//! `cargo xtask ports`: checks the code for other processors and systems, and runs tests for Arm64 in
-//! an emulator. With `--full` it runs all conformance vectors there, the runtime's tests, and random
+//! `cargo xtask ports`: checks the code for other processors and systems, runs tests for wasm32 under
+//! Node.js, and tests for Arm64 in an emulator. With `--full` it runs all conformance vectors there, the runtime's tests, and random
 //! programs beside anza's interpreter, and compares a million encodings with LLVM's; without, the
 //! virtual machine's tests and vectors.
 
@@ -63,6 +63,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             false => skip("its standard library cannot be installed"),
         })?;
     }
+    step("tests on wasm32", || {
+        match has_target(WASI) && succeeds(Command::new("node").arg("-v")) {
+            true => test_on_wasm(),
+            false => skip("the target's standard library or Node.js cannot be installed"),
+        }
+    })?;
     step("tests on Arm64", || match is_emulated() {
         true => test(is_full),
         false => skip("the emulator or the linker cannot be installed"),
@@ -73,6 +79,24 @@ fn check(target: &str, packages: &[&str]) -> Result<()> {
     let mut command = cargo_command();
     command.args(["check", "--quiet", "--locked", "--target", target]);
     succeed(command.args(packages.iter().flat_map(|it| ["--package", it])))
+}
+
+/// The target of WebAssembly whose programs read files.
+const WASI: &str = "wasm32-wasip1";
+
+/// Runs the tests of the virtual machine, and those of the runtime that need neither threads nor
+/// machine code.
+fn test_on_wasm() -> Result<()> {
+    let runtime = ["--lib", "--test", "instruction", "--test", "programs", "--test", "syscalls"];
+    for (package, tests) in [("selkie-vm", &["--tests"][..]), ("selkie-svm", &runtime)] {
+        let mut command = cargo_command();
+        command.args(["test", "--quiet", "--locked", "--target", WASI, "--package", package]);
+        let runner = repository().join("xtask/ports/wasi.mjs");
+        let runner = format!("node --no-warnings {}", runner.display());
+        command.env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner).env("WASI_ROOT", repository());
+        succeed(command.args(tests))?;
+    }
+    Ok(())
 }
 
 /// The vectors of programs, which are enough for every CI.

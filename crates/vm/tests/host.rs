@@ -340,6 +340,7 @@ fn writes_are_logged() {
 }
 
 /// A panic of the host unwinds past machine code and the frames of the program.
+#[cfg(panic = "unwind")]
 #[test]
 fn a_panic_of_the_host_unwinds_through_machine_code() {
     let program = program("call inner\n exit\n inner:\n call panic\n exit");
