@@ -200,7 +200,11 @@ impl FailsOn {
                 let stopped = receipt.stopped.as_ref()?;
                 let (program, pc) = (stopped.program_id, stopped.stop().pc);
                 let what = format!("trap of {program} at pc {pc}");
-                let detail = receipt.trap().map(|it| it.to_string()).unwrap_or_default();
+                let mut detail = receipt.trap().map(|it| it.to_string()).unwrap_or_default();
+                // A panic of Rust says in the log what is wrong.
+                if let Some(line) = receipt.logs.iter().rfind(|it| it.contains("panicked at")) {
+                    detail = format!("{line}\n{detail}");
+                }
                 Some(Failure { what, detail })
             }
             Self::Custom(code) => {
