@@ -14,7 +14,7 @@ Examples:
   selkie fuzz program.so --input call.json         from an example, as for `selkie run --input`
   selkie fuzz program.so --idl target/idl/program.json
   selkie fuzz -- cargo test                        from the transactions of a test suite
-  selkie fuzz --replay recordings/ --program-id vault=Vau1t…
+  selkie fuzz --replay recordings/ --program-id Vau1t…  only this program's instructions
   selkie fuzz program.so                           any data, without accounts
   selkie fuzz program.so --input call.json --seconds 600 --corpus corpus/
 
