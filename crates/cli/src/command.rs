@@ -20,6 +20,7 @@ pub(crate) mod fmt;
 pub(crate) mod fuzz;
 pub(crate) mod gdb_server;
 pub(crate) mod input;
+pub(crate) mod inspect;
 pub(crate) mod keygen;
 pub(crate) mod link;
 #[cfg(feature = "lsp")]

@@ -24,6 +24,7 @@
 //! | [`edit`] | changes of registers and memory, which fork history |
 //! | [`program`] | the programs of a transaction: functions, lines, listings |
 //! | [`json`] | states as JSON, for terminal, editor and browser alike |
+//! | [`query`] | questions about a transaction, as JSON |
 
 #![forbid(unsafe_code)]
 
@@ -33,6 +34,7 @@ pub mod file;
 pub mod index;
 pub mod json;
 pub mod program;
+pub mod query;
 pub mod search;
 pub mod state;
 pub mod timeline;

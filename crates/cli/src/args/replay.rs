@@ -60,6 +60,40 @@ pub(crate) struct TraceArgs {
     pub(crate) agave: Option<PathBuf>,
 }
 
+/// Answer questions about a transaction as JSON, or write a page that shows it
+///
+/// Without --output, each line of the standard input is a request, and is answered by a line.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie inspect call.replay -o call.html          a page for browsers, in one file
+  echo '{\"method\": \"state\", \"params\": {\"step\": 34}}' | selkie inspect call.replay
+  selkie inspect --methods                         what can be asked
+
+Requests have the form {\"id\": 1, \"method\": NAME, \"params\": {…}}, and answers
+{\"id\": 1, \"result\": …} or {\"id\": 1, \"error\": TEXT}.")]
+pub(crate) struct InspectArgs {
+    /// A replay file
+    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "methods")]
+    pub(crate) replay: Option<PathBuf>,
+
+    /// The transaction with this number, from 0
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub(crate) transaction: usize,
+
+    /// Write a page in HTML: calls, compute units, logs, changed accounts
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// List the methods with their parameters
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) methods: bool,
+
+    /// Also look here for debug information: .so and .so.debug files, or folders of them
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) symbols: Vec<PathBuf>,
+}
+
 /// Find the first step where two transactions part
 #[derive(Args, Debug)]
 #[command(after_help = "\

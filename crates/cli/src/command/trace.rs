@@ -86,7 +86,8 @@ fn changes(timeline: &Timeline) -> Vec<(Pubkey, Account, Account)> {
     changed.collect()
 }
 
-fn as_json(timeline: &Timeline, programs: &Programs) -> Value {
+/// Renders a transaction: its calls, its logs, and the accounts that it changed.
+pub(super) fn as_json(timeline: &Timeline, programs: &Programs) -> Value {
     let changes = changes(timeline);
     let changes = changes.iter().map(|(key, before, after)| {
         let (before, after) = (before.clone(), after.clone());
