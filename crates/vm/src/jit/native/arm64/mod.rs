@@ -8,12 +8,13 @@
 //! | x6 | compute units that are left |
 //! | x24 | context register: the address of the [`Context`](super::context::Context), less a key |
 //! | x8 | pointer register: the pointer of the last check or reload; scratch elsewhere |
+//! | x7 | scratch of the routines of memory syscalls |
 //! | x9 to x16 | scratch |
 //! | x17 | link register of the caller of a routine |
 //! | x30 | link register |
 //! | sp | the host's stack: saved registers, each time with the link register |
 //!
-//! x7, x18 (which belongs to some systems) and x25 to x29 are not used.
+//! x18, which belongs to some systems, and x25 to x29 are not used.
 //!
 //! Functions of the program return to the link register, which calls save with the registers of the
 //! program. Routines are called with the link register in x17, and move it back. So the stack holds
