@@ -5,7 +5,7 @@
 //! users, unless an account of that name is also passed without signing; the addresses of other
 //! accounts follow from their seeds or from their names.
 
-use core::fmt;
+use core::{cell::Cell, fmt};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -34,6 +34,8 @@ const USERS: [&str; 2] = ["user 0", "user 1"];
 const USER_LAMPORTS: u64 = 1_000_000_000_000;
 /// How deep types may nest.
 const DEPTH_MAX: usize = 16;
+/// How many values the arguments of a call may have, since values may take no bytes.
+const VALUES_MAX: u32 = 1 << 14;
 /// The most elements of a list, and bytes of a text, that are made up.
 const ELEMENTS_MAX: u8 = 8;
 const TEXT_BYTES_MAX: usize = 32;
@@ -134,7 +136,13 @@ impl Idl {
             let unsigned = self.unsigned.clone();
             let name = entry.name.clone();
             fixture.action(&name, move |session| {
-                let call = Call { entry: &entry, types: &types, unsigned: &unsigned, program };
+                let call = Call {
+                    entry: &entry,
+                    types: &types,
+                    unsigned: &unsigned,
+                    program,
+                    values_left: Cell::new(VALUES_MAX),
+                };
                 let instruction = call.instruction(&mut session.args);
                 session.send(&[instruction]);
             })
@@ -251,6 +259,8 @@ struct Call<'a> {
     types: &'a Types,
     unsigned: &'a BTreeSet<String>,
     program: Pubkey,
+    /// How many more values the arguments may have.
+    values_left: Cell<u32>,
 }
 
 impl Call<'_> {
@@ -333,6 +343,8 @@ impl Call<'_> {
 
     /// Appends a value of a type in Borsh's encoding.
     fn encode(&self, kind: &Value, args: &mut Args<'_>, data: &mut Vec<u8>, depth: usize) {
+        let Some(left) = self.values_left.get().checked_sub(1) else { return };
+        self.values_left.set(left);
         if depth > DEPTH_MAX || data.len() > crate::case::DATA_BYTES_MAX {
             return;
         }
@@ -357,8 +369,11 @@ impl Call<'_> {
         } else if let Some([element, count]) =
             kind.get("array").and_then(Value::as_array).map(Vec::as_slice)
         {
-            let count = count.as_u64().unwrap_or(0).min(crate::case::DATA_BYTES_MAX as u64);
-            (0..count).for_each(|_| self.encode(element, args, data, deeper));
+            let count = count.as_u64().unwrap_or(0).min(VALUES_MAX.into());
+            let mut left = 0..count;
+            while self.values_left.get() > 0 && left.next().is_some() {
+                self.encode(element, args, data, deeper);
+            }
         } else if let Some(defined) = kind.get("defined") {
             let name = defined.as_str().or_else(|| defined.get("name")?.as_str());
             if let Some(definition) = name.and_then(|name| self.types.get(name)) {

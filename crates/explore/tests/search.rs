@@ -284,6 +284,22 @@ fn every_form_of_an_interface_is_called() {
     assert_eq!(state.pubkey, address("state"));
 }
 
+#[test]
+fn a_type_of_endless_empty_values_ends() {
+    let mut kind = r#"{"defined": "Empty"}"#.to_owned();
+    for _ in 0..14 {
+        kind = format!(r#"{{"array": [{kind}, 1000000000000]}}"#);
+    }
+    let idl = format!(
+        r#"{{"instructions": [{{"name": "go", "accounts": [],
+            "args": [{{"name": "it", "type": {kind}}}]}}],
+            "types": [{{"name": "Empty", "type": {{"kind": "struct", "fields": []}}}}]}}"#
+    );
+    let fixture = Idl::parse(&idl).expect("it is a description").fixture(&Svm::new(), id());
+    let report = explore(&fixture, &Options { runs: Some(3), ..Options::default() });
+    assert!(matches!(report, Err(ExploreError::NothingSucceeds(_))), "there is no program");
+}
+
 fn sha2_of(text: &str) -> [u8; 8] {
     use sha2::Digest as _;
     *sha2::Sha256::digest(text).first_chunk().expect("it is longer")
