@@ -5,6 +5,7 @@ mod common;
 use std::{fs, path::Path};
 
 use arrow_array::RecordBatch;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use common::{Output, folder, selkie};
 use parquet::arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReader};
 use selkie::{
@@ -353,5 +354,50 @@ fn recorded_transactions_become_items_with_their_results() {
     let again = selkie(&folder, &["batch", "import", "lies", "--out", "wrong"]);
     assert!(again.stderr.contains("is not empty"), "{again:#?}");
     let unknown = selkie(&folder, &["batch", "import", "recorded/deeper/notes.txt", "--out", "o"]);
-    assert!(unknown.stderr.contains(".fix, .replay"), "{unknown:#?}");
+    assert!(unknown.stderr.contains(".fix, .replay, .json"), "{unknown:#?}");
+}
+
+#[test]
+fn answers_of_rpc_servers_become_items_with_their_results() {
+    let folder = folder("batch-import-rpc");
+    let (payer, other) = (keypair("payer"), keypair("other"));
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).expect("the balance fits");
+    let base64 = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);
+    let sent = |lamports: u64, units: u64| {
+        let transfer = system::transfer(&payer.pubkey(), &other.pubkey(), lamports);
+        let signed = svm.sign(&[transfer], &[&payer]).expect("the payer signs");
+        let receipt = svm.simulate(&signed).unwrap_or_else(|failed| failed.receipt);
+        let wire = wincode::serialize(&signed).expect("it can be serialized");
+        let err = receipt.result.as_ref().err();
+        serde_json::json!({
+            "slot": 5, "transaction": [base64(&wire), "base64"],
+            "meta": { "err": err, "computeUnitsConsumed": units, "fee": 5000 },
+        })
+    };
+    let account = serde_json::json!({
+        "pubkey": payer.pubkey().to_string(),
+        "account": {
+            "lamports": 1_000_000_000, "owner": "11111111111111111111111111111111",
+            "data": ["", "base64"], "executable": false, "rentEpoch": 0,
+        },
+    });
+    let block = serde_json::json!({ "blockTime": 1, "transactions": [sent(u64::MAX, 150)] });
+    let parsed = serde_json::json!({ "transaction": { "message": {} }, "meta": {} });
+    let file = serde_json::json!({
+        "transactions": [sent(1_000_000, 150), block, sent(2_000_000, 151), parsed],
+        "accounts": [account],
+    });
+    fs::write(folder.join("rpc.json"), file.to_string()).expect("it is writable");
+    let import = selkie(&folder, &["--json", "batch", "import", "rpc.json", "--out", "."]);
+    let report = import.json();
+    assert_eq!((&report["items"], &report["skipped"][0]["count"]), (&3.into(), &1.into()));
+    // One of them states other compute units than it used.
+    let ran = run(&folder, "out", &[]).json();
+    assert_eq!((&ran["statuses"]["Success"], &ran["statuses"]["Failed"]), (&2.into(), &1.into()));
+    assert_eq!(ran["unexpected"], 1, "{ran}");
+    fs::write(folder.join("bad.json"), r#"{"accounts": [{"pubkey": "x"}]}"#).expect("writable");
+    let bad = selkie(&folder, &["batch", "import", "bad.json", "--out", "bad"]);
+    assert_eq!(bad.code, Some(2));
+    assert!(bad.stderr.contains("bad.json"), "{bad:#?}");
 }

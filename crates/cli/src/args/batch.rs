@@ -37,6 +37,7 @@ Examples:
 Files are taken by the end of their names:
   .replay    replays of Selkie: those of transactions, not of single instructions
   .fix       transaction fixtures of Firedancer, in protobuf
+  .json      {\"transactions\": […], \"accounts\": […]} as RPC servers return them, in base64
 Others in a folder are left out.")]
 pub(crate) struct BatchImportArgs {
     /// Files, or folders of files

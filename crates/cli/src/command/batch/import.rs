@@ -1,5 +1,7 @@
 //! `selkie batch import`: items of recorded transactions.
 
+mod rpc;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -11,7 +13,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow};
 use arrow_array::{BinaryArray, RecordBatch};
 use selkie::{
-    AccountSharedData, Inspector, Pubkey, Receipt, Stage, Svm,
+    AccountSharedData, Inspector, Pubkey, Receipt, Stage, Svm, VersionedTransaction,
     fixture::{Prepared, TransactionFixture},
 };
 use selkie_batch::{Base, Expectation, Item, ItemData, Items, Sha256, record, schema};
@@ -34,7 +36,7 @@ use crate::{
 type Convert = fn(&Path, &mut Importer) -> Result<()>;
 
 /// The kinds of files, by the end of their names.
-const KINDS: &[(&str, Convert)] = &[("fix", fixture), ("replay", replay)];
+const KINDS: &[(&str, Convert)] = &[("fix", fixture), ("replay", replay), ("json", rpc::add)];
 
 /// How many contents are in one batch.
 const CONTENTS_AT_ONCE: usize = 64;
@@ -135,6 +137,15 @@ struct Imported {
     skipped: BTreeMap<String, (u64, PathBuf)>,
 }
 
+/// A transaction with the chain before it and its result.
+struct Recorded<'a> {
+    svm: &'a Svm,
+    transaction: &'a VersionedTransaction,
+    verify_signatures: bool,
+    check_blockhash: bool,
+    expect: Expectation<'a>,
+}
+
 /// A chain as the items see it.
 struct Chain<'a>(&'a Svm);
 
@@ -189,17 +200,6 @@ impl Importer {
         let svm = prepared.svm();
         let receipt = prepared.run(&mut Nothing);
         let differences = compare(&receipt);
-        let file = record::environment_file(svm.environment(), svm.recent_blockhashes());
-        let env_ref = self.base.add(file.to_bytes());
-        self.hashes.insert(env_ref);
-        let chain = Chain(svm);
-        let accounts = record::accounts(&transaction.message, &chain, svm.environment());
-        let accounts: Vec<_> =
-            accounts.iter().map(|it| record::item_account(it, &mut self.base)).collect();
-        self.hashes.extend(accounts.iter().filter_map(|it| match it.data {
-            ItemData::Ref(hash) => Some(hash),
-            ItemData::Inline(_) => None,
-        }));
         let error = receipt.result.as_ref().err().map(serde_json::to_string).transpose()?;
         // A result that is known to differ has no form here, and nothing is as expected then.
         let expect = match differences.is_empty() {
@@ -211,30 +211,60 @@ impl Importer {
             },
             false => Expectation { status: Some("Otherwise"), ..Expectation::default() },
         };
+        let item = Recorded {
+            svm,
+            transaction,
+            verify_signatures: prepared.verifies_signatures(),
+            check_blockhash: true,
+            expect,
+        };
+        if self.push(&item)? && !differences.is_empty() {
+            self.differ(path, &differences);
+        }
+        Ok(())
+    }
+
+    fn differ(&mut self, path: &Path, differences: &[String]) {
+        self.imported.differing += 1;
+        if self.imported.differences.len() < SHOWN {
+            let name = path.display();
+            self.imported.differences.push(format!("{name}: {}", differences.join("; ")));
+        }
+    }
+
+    /// Adds an item. Returns whether it is new.
+    fn push(&mut self, recorded: &Recorded<'_>) -> Result<bool> {
+        let Recorded { svm, transaction, verify_signatures, check_blockhash, expect } = recorded;
+        let file = record::environment_file(svm.environment(), svm.recent_blockhashes());
+        let env_ref = self.base.add(file.to_bytes());
+        self.hashes.insert(env_ref);
+        let accounts = record::accounts(&transaction.message, &Chain(svm), svm.environment());
+        let accounts: Vec<_> =
+            accounts.iter().map(|it| record::item_account(it, &mut self.base)).collect();
+        self.hashes.extend(accounts.iter().filter_map(|it| match it.data {
+            ItemData::Ref(hash) => Some(hash),
+            ItemData::Inline(_) => None,
+        }));
         let wire = wincode::serialize(transaction)?;
         let item = Item {
             env_ref,
             message: &wire,
             accounts,
-            verify_signatures: prepared.verifies_signatures(),
-            check_blockhash: true,
-            expect: Some(expect),
+            verify_signatures: *verify_signatures,
+            check_blockhash: *check_blockhash,
+            expect: Some(expect.clone()),
             ..Item::default()
         };
         if !self.ids.insert(item.id()) {
             self.imported.doubled += 1;
-            return Ok(());
+            return Ok(false);
         }
         self.imported.items += 1;
-        if !differences.is_empty() {
-            self.imported.differing += 1;
-            if self.imported.differences.len() < SHOWN {
-                let name = path.display();
-                self.imported.differences.push(format!("{name}: {}", differences.join("; ")));
-            }
-        }
         self.items.push(&item);
-        if self.items.len() >= self.rows { self.write_items() } else { Ok(()) }
+        if self.items.len() >= self.rows {
+            self.write_items()?;
+        }
+        Ok(true)
     }
 
     fn write_items(&mut self) -> Result<()> {
