@@ -3,6 +3,7 @@
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
+    sync::Mutex,
     thread,
 };
 
@@ -45,8 +46,12 @@ fn airdrop_and_check(number: u8) {
     assert!(answer.contains(&format!(r#""value":{lamports}"#)), "{answer}");
 }
 
+/// Held by each test: a port that one node has freed may be given to another one.
+static PORTS: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_hundred_nodes_run_in_parallel() {
+    let _ports = PORTS.lock();
     thread::scope(|scope| {
         for number in 0..100 {
             scope.spawn(move || airdrop_and_check(number));
@@ -54,12 +59,16 @@ fn a_hundred_nodes_run_in_parallel() {
     });
 }
 
-#[tokio::test]
-async fn a_node_starts_and_stops_inside_an_async_test() {
-    let local = LocalNode::start(selkie_node::Options::default()).unwrap();
-    assert!(local.rpc_url().starts_with("http://127.0.0.1:"));
-    assert!(local.websocket_url().starts_with("ws://127.0.0.1:"));
-    let address = local.addresses().rpc;
-    drop(local);
-    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+#[test]
+fn a_node_starts_and_stops_inside_an_async_test() {
+    let _ports = PORTS.lock();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let local = LocalNode::start(selkie_node::Options::default()).unwrap();
+        assert!(local.rpc_url().starts_with("http://127.0.0.1:"));
+        assert!(local.websocket_url().starts_with("ws://127.0.0.1:"));
+        let address = local.addresses().rpc;
+        drop(local);
+        assert!(tokio::net::TcpStream::connect(address).await.is_err());
+    });
 }
