@@ -13,7 +13,7 @@ use crate::{output, repository, say, solana_cli};
 /// What is installed from PyPI.
 const PYTHON: &[&str] = &["solana==0.41.0"];
 /// The suites in JavaScript.
-const SCRIPTS: &[&str] = &["web3.mjs", "deploy.mjs", "kit.mjs", "anchor.mjs"];
+const SCRIPTS: &[&str] = &["web3.mjs", "deploy.mjs", "kit.mjs", "kit_flows.mjs", "anchor.mjs"];
 const PYTHON_SCRIPT: &str = "solana_py.py";
 
 /// Runs the chore.
