@@ -1,12 +1,13 @@
 //! What handlers work on, and what their answers share.
 
-use core::net::SocketAddr;
+use core::{fmt::Debug, net::SocketAddr};
 
 use selkie_node::{Node, View};
 use serde_json::{Value, json};
 use solana_account::AccountSharedData;
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
+use solana_signature::Signature;
 
 use crate::{
     config::ContextConfig, encode::account::Surroundings, error::RpcError, options::Limits,
@@ -27,6 +28,14 @@ pub(crate) struct Call<'a> {
     pub(crate) fetches: bool,
     /// Limits on what one request may ask for.
     pub(crate) limits: &'a Limits,
+    /// Who waits for notifications.
+    pub(crate) subscribers: &'a dyn Subscribers,
+}
+
+/// Who waits for notifications.
+pub(crate) trait Subscribers: Debug {
+    /// Notifies those who wait for a transaction that has landed.
+    fn catch_up(&self, signature: &Signature);
 }
 
 /// Where the server listens.

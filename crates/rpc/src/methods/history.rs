@@ -37,6 +37,11 @@ pub(super) fn get_signature_statuses(
     let signatures: Vec<Signature> =
         texts.iter().map(|text| parse_signature(text)).collect::<Result<_, _>>()?;
     let statuses = call.node.statuses(&signatures);
+    // web3.js subscribes and then asks, and takes what comes first: it returns the error of a
+    // notification but throws the one of an answer. With agave's blocks, notifications come first.
+    for (signature, _) in signatures.iter().zip(&statuses).filter(|(_, status)| status.is_some()) {
+        call.subscribers.catch_up(signature);
+    }
     let show = |status: &Option<selkie_node::Status>| match status {
         Some(status) => json!({
             "confirmationStatus": confirmation(status.commitment),

@@ -12,7 +12,7 @@ mod traces;
 mod wire;
 
 pub use call::{API_VERSION, Addresses};
-pub(crate) use call::{Call, rank};
+pub(crate) use call::{Call, Subscribers, rank};
 pub(crate) use history::{block_value, confirmation};
 pub(crate) use table::{Access, find};
 pub use table::{

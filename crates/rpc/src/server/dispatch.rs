@@ -144,7 +144,7 @@ async fn run(
     let mut work = move |shared: &Shared| {
         let Options { limits, fetches, .. } = &shared.options;
         let (node, addresses) = (&shared.node, &shared.addresses);
-        let call = Call { node, addresses, fetches: *fetches, limits };
+        let call = Call { node, addresses, fetches: *fetches, limits, subscribers: shared };
         (method.handler)(&call, &mut params)
     };
     let weight = if shared.options.fetches { Weight::Slow } else { method.weight };

@@ -114,7 +114,7 @@ impl Session<'_> {
         }
         self.write(Message::text(serde_json::to_string(&answers).ok()?)).await?;
         for id in began {
-            subscribe::catch_up_soon(self.shared, &self.connection, id);
+            subscribe::catch_up_soon(self.shared, id);
         }
         Some(())
     }
@@ -156,7 +156,7 @@ impl Session<'_> {
         let began = id_of(&answer);
         self.write(Message::text(serde_json::to_string(&answer).ok()?)).await?;
         if let Some(id) = began {
-            subscribe::catch_up_soon(self.shared, &self.connection, id);
+            subscribe::catch_up_soon(self.shared, id);
         }
         Some(())
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use solana_commitment_config::CommitmentLevel::{Confirmed, Finalized, Processed};
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
@@ -14,7 +15,7 @@ use crate::{
         TransactionEncoding,
     },
     error::RpcError,
-    methods::{SUBSCRIPTIONS, SubscriptionRow, rank},
+    methods::{SUBSCRIPTIONS, SubscriptionRow, Subscribers, rank},
     params::Params,
     server::{
         hub::Connection,
@@ -88,28 +89,34 @@ fn begin(
 /// ten cases, after 5 ms in all.
 const CATCH_UP_DELAY: Duration = Duration::from_millis(10);
 
-/// Notifies soon of a transaction that has landed before the subscription began.
+/// Notifies soon of a transaction that has landed before the subscription began, or as soon as somebody
+/// asks for its status.
 ///
 /// To be called when the subscription's id has been sent.
-pub(super) fn catch_up_soon(shared: &Arc<Shared>, connection: &Connection, id: u64) {
-    if !matches!(shared.hub.topic(id), Some(Topic::Signature(..))) {
-        return;
-    }
-    let (shared, connection) = (Arc::clone(shared), connection.clone());
+pub(super) fn catch_up_soon(shared: &Arc<Shared>, id: u64) {
+    let Some(Topic::Signature(signature, _)) = shared.hub.topic(id) else { return };
+    let shared = Arc::clone(shared);
     tokio::spawn(async move {
         tokio::time::sleep(CATCH_UP_DELAY).await;
-        catch_up(&shared, &connection, id);
+        shared.catch_up(&signature);
     });
 }
 
-fn catch_up(shared: &Shared, connection: &Connection, id: u64) {
-    let Some(Topic::Signature(signature, level)) = shared.hub.topic(id) else { return };
-    let Some(landed) = shared.node.transaction(&signature) else { return };
-    if rank(shared.node.commitment_of(landed.slot)) < rank(level) {
-        return;
-    }
-    if let Some(subscription) = shared.hub.remove(connection.id, id) {
-        subscription.notify(&notify::signature_result(&landed));
+impl Subscribers for Shared {
+    fn catch_up(&self, signature: &Signature) {
+        for level in [Processed, Confirmed, Finalized] {
+            let topic = Topic::Signature(*signature, level);
+            if self.hub.of(&topic).is_empty() {
+                continue;
+            }
+            let Some(landed) = self.node.transaction(signature) else { return };
+            if rank(self.node.commitment_of(landed.slot)) < rank(level) {
+                return;
+            }
+            for subscription in self.hub.take(&topic) {
+                subscription.notify(&notify::signature_result(&landed));
+            }
+        }
     }
 }
 
