@@ -15,7 +15,7 @@ use crate::{
         TransactionEncoding,
     },
     error::RpcError,
-    methods::{SUBSCRIPTIONS, SubscriptionRow, Subscribers, rank},
+    methods::{SUBSCRIPTIONS, Subscribers, SubscriptionRow, rank},
     params::Params,
     server::{
         hub::Connection,
