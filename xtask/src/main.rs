@@ -92,7 +92,7 @@ const CHORES: &[Chore] = &[
     ("vscode", "             write the extension for Visual Studio Code", vscode::run),
     (
         "wild",
-        "[--table | PACKAGE...]  build programs of other authors for docs/rust-programs.md",
+        "[--table | --run | PACKAGE...]  build programs of other authors for docs/rust-programs.md; test ours",
         wild::run,
     ),
     (

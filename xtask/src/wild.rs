@@ -4,6 +4,10 @@
 //! whose version is `-`; `FOLDER/PACKAGE` names a member of a workspace. Each is copied, built for V3,
 //! built again as after a change, linked for V0, and run if the row says how. The results are the
 //! table of `docs/rust-programs.md`, where rows that are not measured again stay as they are.
+//!
+//! `--run` tests those of `testdata/wild`.
+
+mod lifecycles;
 
 use std::{
     collections::BTreeMap,
@@ -60,6 +64,11 @@ type Measured = [String; 6];
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let rows = rows(&fs::read_to_string(repository().join("xtask/wild.tsv"))?)?;
     let folder = repository().join("target/wild");
+    if let [flag, rest @ ..] = arguments
+        && flag == "--run"
+    {
+        return lifecycles::run(&rows, &folder, rest);
+    }
     let document = repository().join(DOCUMENT);
     let mut results = read_table(&fs::read_to_string(&document)?);
     if arguments != ["--table"] {
@@ -67,7 +76,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let chosen: Vec<&Row> = rows.iter().filter(is_named).collect();
         ensure!(
             !chosen.is_empty(),
-            "usage: cargo xtask wild [--table | PACKAGE...], of xtask/wild.tsv"
+            "usage: cargo xtask wild [--table | --run | PACKAGE...], of xtask/wild.tsv"
         );
         provide_selkie(&folder)?;
         let mut missing = 0;
