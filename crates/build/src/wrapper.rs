@@ -6,9 +6,13 @@
 //! - `getrandom` before 0.3 compiles for an unknown system only with its features `custom` or `dummy`.
 //! - Crates that treat the architecture `bpf` specially, since another linker needs it, are compiled
 //!   from a copy without that. `solana-address` would decode addresses from base58 at run time.
+//! - Programs are the same whichever machine compiled them, and smaller: panics name the files of
+//!   packages without the folders above, and what tells crates apart is where they are from instead of
+//!   where they are. Debug information keeps whole paths.
 //! - A crash of rustc becomes a diagnostic, by which [`crate::rust`] recognizes it.
 
 use std::{
+    env,
     ffi::{OsStr, OsString},
     fs::{self, File},
     io::{self, BufRead as _, BufReader, Write as _},
@@ -42,6 +46,9 @@ const WITH_CODE_FOR_BPF: &[&str] = &["solana_address", "solana_nullable"];
 /// The condition by which they choose it, and one that is never true.
 const FOR_BPF: (&str, &str) = ("target_arch = \"bpf\"", "any()");
 
+/// The folder of copies, in that of cargo's output.
+const COPIES: &str = "selkie/copies";
+
 /// Returns whether these are the arguments of a wrapper, without the program's own name: cargo puts
 /// the path of rustc first.
 pub(crate) fn is_started_by_cargo(arguments: &[OsString]) -> bool {
@@ -62,6 +69,11 @@ pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
     };
     let left_out = left_out(arguments, name);
     let mut arguments = adjusted(arguments, name);
+    let folder = |name| env::var_os(name).map(PathBuf::from);
+    let (package, generated) = (folder("CARGO_MANIFEST_DIR"), folder("OUT_DIR"));
+    let package = package.as_deref().filter(|_| is_outside_workspace(&arguments));
+    identify(&mut arguments, package);
+    shorten_paths(&mut arguments, package, generated.as_deref());
     if WITH_CODE_FOR_BPF.contains(&name) {
         take_copy(&mut arguments)?;
     }
@@ -106,22 +118,62 @@ fn value<'a>(arguments: &'a [OsString], name: &str) -> Option<&'a str> {
     arguments.get(at + 1)?.to_str()
 }
 
-/// Replaces the crate's root by that of a copy without code for BPF, beside cargo's output. Messages
-/// and debug information name the original.
-fn take_copy(arguments: &mut Vec<OsString>) -> io::Result<()> {
-    let is_root = |it: &&mut OsString| Path::new(it).extension() == Some(OsStr::new("rs"));
+/// Lets panics name files from a package's folder on, and generated files without the path of
+/// `OUT_DIR`. `package` is the folder if it is outside of the workspace; from a workspace on, cargo
+/// gives short paths itself.
+fn shorten_paths(arguments: &mut Vec<OsString>, package: Option<&Path>, generated: Option<&Path>) {
+    let copies = value(arguments, "--out-dir").map(|it| Path::new(it).join(COPIES));
+    // Of the standard library, the name of its folder is kept: `library/core`.
+    let above = package.and_then(Path::parent);
+    let above =
+        above.map(|it| if it.ends_with("library") { it.parent().unwrap_or(it) } else { it });
+    let folders = [(above, ""), (generated, "out"), (copies.as_deref(), "")];
+    for (from, to) in folders.into_iter().filter_map(|(from, to)| Some((from?, to))) {
+        let from_and_to = [from.as_os_str(), "=".as_ref(), to.as_ref()];
+        arguments.extend(["--remap-path-prefix".into(), from_and_to.into_iter().collect()]);
+    }
+    arguments.push("--remap-path-scope=macro".into());
+}
+
+/// Replaces what tells a crate from others of its name, which for cargo depends on the paths of all
+/// that it depends on. Names of types, and with them the order of functions, depend on it.
+fn identify(arguments: &mut [OsString], package: Option<&Path>) {
+    const ORIGINS: [&str; 3] = ["/registry/src/", "/git/checkouts/", "/library/"];
+    let package = package.map(Path::to_string_lossy).unwrap_or_default().replace('\\', "/");
+    let origin =
+        ORIGINS.iter().find_map(|it| package.find(it)).map_or(&*package, |at| &package[at..]);
+    let settings = arguments.windows(2).filter(|it| it[0] == "--cfg").map(|it| &it[1]);
+    let features: Vec<_> = settings.map(|it| it.to_string_lossy()).collect();
+    let identity = format!("metadata={origin}:{}", features.join(","));
+    let is_metadata = |it: &&mut OsString| it.to_string_lossy().starts_with("metadata=");
+    if let Some(metadata) = arguments.iter_mut().find(is_metadata) {
+        *metadata = identity.into();
+    }
+}
+
+/// Returns whether a crate's root is given by a whole path.
+fn is_outside_workspace(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|it| is_source(it) && Path::new(it).is_absolute())
+}
+
+fn is_source(argument: &OsString) -> bool {
+    Path::new(argument).extension() == Some(OsStr::new("rs"))
+}
+
+/// Replaces the crate's root by that of a copy without code for BPF, beside cargo's output.
+fn take_copy(arguments: &mut [OsString]) -> io::Result<()> {
     let out = value(arguments, "--out-dir").map(PathBuf::from);
-    let (Some(out), Some(root)) = (out, arguments.iter_mut().find(is_root)) else { return Ok(()) };
+    let (Some(out), Some(root)) = (out, arguments.iter_mut().find(|it| is_source(it))) else {
+        return Ok(());
+    };
     let original = PathBuf::from(&*root);
     let (Some(folder), Some(file)) = (original.parent(), original.file_name()) else {
         return Ok(());
     };
     let package = folder.parent().and_then(Path::file_name).unwrap_or_default();
-    let copy = out.join("selkie").join(package).join("src");
+    let copy = out.join(COPIES).join(package).join("src");
     copy_without_bpf(folder, &copy)?;
     *root = copy.join(file).into();
-    let remapped = format!("--remap-path-prefix={}={}", copy.display(), folder.display());
-    arguments.push(remapped.into());
     Ok(())
 }
 
@@ -316,10 +368,8 @@ mod tests {
         let mut arguments =
             [root.as_os_str(), "--out-dir".as_ref(), out.as_os_str()].map(OsStr::to_owned).to_vec();
         take_copy(&mut arguments).expect("the folder is writable");
-        let copy = out.join("selkie/solana-address-2.9.0/src");
+        let copy = out.join("selkie/copies/solana-address-2.9.0/src");
         assert_eq!(arguments[0], copy.join("lib.rs"));
-        let remapped = format!("--remap-path-prefix={}={}", copy.display(), source.display());
-        assert_eq!(arguments.last(), Some(&remapped.into()));
         for file in ["lib.rs", "inner/mod.rs"] {
             let copied = fs::read_to_string(copy.join(file)).expect("it was copied");
             assert_eq!(copied, text("any()"));
@@ -328,6 +378,48 @@ mod tests {
             assert_eq!(time(from), time(to), "cargo would compile it again");
         }
         fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    fn panics_name_files_without_folders_of_the_machine() {
+        let shortened = |root: &str, package: &str| {
+            let mut arguments = words(&format!("--out-dir /t/deps {root}"));
+            let package = Some(Path::new(package)).filter(|_| is_outside_workspace(&arguments));
+            shorten_paths(&mut arguments, package, Some("/t/build/a/out".as_ref()));
+            arguments.split_off(3)
+        };
+        let rest = "--remap-path-prefix /t/build/a/out=out \
+                    --remap-path-prefix /t/deps/selkie/copies= --remap-path-scope=macro";
+        let registry = "/users/me/.cargo/registry/src/index";
+        assert_eq!(
+            shortened(&format!("{registry}/a-1.0.0/src/lib.rs"), &format!("{registry}/a-1.0.0")),
+            words(&format!("--remap-path-prefix {registry}= {rest}"))
+        );
+        let sources = "/users/me/.cache/selkie/rust-src/1";
+        let core = format!("{sources}/library/core");
+        assert_eq!(
+            shortened(&format!("{core}/src/lib.rs"), &core),
+            words(&format!("--remap-path-prefix {sources}= {rest}"))
+        );
+        assert_eq!(shortened("src/lib.rs", "/users/me/vault"), words(rest));
+    }
+
+    #[test]
+    fn crates_are_identified_by_their_origin() {
+        let identified = |package: Option<&str>| {
+            let mut arguments = words("-C metadata=1a2b --cfg feature=\"std\" --cfg fast");
+            identify(&mut arguments, package.map(Path::new));
+            arguments[1].to_str().map(str::to_owned)
+        };
+        let expected = |origin: &str| Some(format!("metadata={origin}:feature=\"std\",fast"));
+        let registry = "/registry/src/index.crates.io-1949cf8c6b5b557f/borsh-1.6.1";
+        assert_eq!(identified(Some(&format!("/users/me/.cargo{registry}"))), expected(registry));
+        let git = "/git/checkouts/anchor-1f2e/0a1b2c3/lang";
+        assert_eq!(identified(Some(&format!("/users/me/.cargo{git}"))), expected(git));
+        let core = "/library/core";
+        assert_eq!(identified(Some(&format!("/cache/rust-src/1{core}"))), expected(core));
+        assert_eq!(identified(Some("/users/me/shared")), expected("/users/me/shared"));
+        assert_eq!(identified(None), expected(""));
     }
 
     #[test]

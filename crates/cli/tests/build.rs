@@ -48,6 +48,7 @@ macro_rules! tests {
 const TESTS: &[(&str, Needs, fn())] = tests! {
     C c_programs_build_with_every_installed_clang
     Rust rust_programs_build_with_and_without_std
+    Rust rust_programs_are_the_same_wherever_they_are_built
     Rust optimised_programs_are_debugged_backwards
     C unchanged_projects_are_not_rebuilt
     C a_project_may_mix_c_and_assembly
@@ -216,6 +217,20 @@ fn rust_programs_build_with_and_without_std() {
         // The source's line is known though the program has been stripped.
         assert!(panicked.text().contains(&format!("src/lib.rs:{line}:5")), "{}", panicked.text());
     }
+}
+
+fn rust_programs_are_the_same_wherever_they_are_built() {
+    let build = |name| {
+        let place = Place::new(name);
+        let built = place.build("examples/rust/heap", &[]);
+        let program = built["program"].as_str().expect("it was built");
+        fs::read(place.folder.join("examples/rust/heap").join(program)).expect("it is there")
+    };
+    let [here, elsewhere] = ["build-here", "build-elsewhere/with/a/long/name"].map(build);
+    assert!(here == elsewhere, "{} and {} bytes differ", here.len(), elsewhere.len());
+    let folder = repository();
+    let folder = folder.to_str().expect("the path is text").as_bytes();
+    assert!(!here.windows(folder.len()).any(|it| it == folder), "it names folders");
 }
 
 /// What the same source says where processors have such numbers.

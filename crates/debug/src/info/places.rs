@@ -25,6 +25,8 @@ const LIBRARY_FOLDERS: &[&str] = &[
     "/.cargo/git/",
     "/rustc/",
     "/rust-src/",
+    // Sources of packages that `selkie build` changed.
+    "/selkie/copies/",
     "/rustlib/src/",
     "/library/core/src/",
     "/library/alloc/src/",
