@@ -24,6 +24,10 @@ pub(super) enum Role {
     System,
     Token,
     Associated,
+    /// A mint that may become a member of a group.
+    Member,
+    /// An account with the proof of an ElGamal key.
+    Proof,
 }
 
 impl Family {
@@ -53,21 +57,31 @@ impl Family {
     }
 }
 
-/// The addresses of accounts, by what they are.
+/// The addresses of accounts, by what they are, and by the number of the extension that they have.
 #[derive(Default)]
-pub(super) struct Keys(Vec<(Role, Pubkey)>);
+pub(super) struct Keys(Vec<(Role, Option<u8>, Pubkey)>);
 
 impl Keys {
     pub(super) fn add(&mut self, role: Role, key: Pubkey) {
-        self.0.push((role, key));
+        self.0.push((role, None, key));
     }
 
-    /// Returns the addresses of accounts in this role.
-    pub(super) fn of(&self, role: Role) -> Vec<Pubkey> {
-        self.0.iter().filter(|it| it.0 == role).map(|it| it.1).collect()
+    pub(super) fn add_extended(&mut self, role: Role, extension: u8, key: Pubkey) {
+        self.0.push((role, Some(extension), key));
+    }
+
+    /// Returns the addresses of accounts in this role: those with an extension where there are any,
+    /// otherwise those without.
+    pub(super) fn of(&self, role: Role, extension: Option<u8>) -> Vec<Pubkey> {
+        let of = |extension| {
+            let is_it = |it: &&(Role, Option<u8>, Pubkey)| (it.0, it.1) == (role, extension);
+            self.0.iter().filter(is_it).map(|it| it.2).collect::<Vec<_>>()
+        };
+        let extended = of(extension);
+        if extended.is_empty() { of(None) } else { extended }
     }
 
     pub(super) fn all(&self) -> Vec<Pubkey> {
-        self.0.iter().map(|it| it.1).collect()
+        self.0.iter().map(|it| it.2).collect()
     }
 }

@@ -6,6 +6,8 @@
 //! With the name of a file of inputs instead of the official binary, it writes the instructions there,
 //! one on each line, as `selkie run --input` reads them.
 
+mod extensions;
+mod forms;
 mod inputs;
 mod keys;
 mod random;
@@ -60,8 +62,8 @@ struct Compared {
     succeeded: u64,
     /// Compute units of the instructions that succeeded: ours, the official binary's.
     units: [u64; 2],
-    /// The same by the instruction's number: how many, ours, the official binary's.
-    by_number: BTreeMap<u8, [u64; 3]>,
+    /// The same by kinds of instructions: how many, ours, the official binary's.
+    by_kind: BTreeMap<String, [u64; 3]>,
     /// By results and logs: the first instruction with the difference, and how many have it.
     differences: BTreeMap<String, (String, usize)>,
 }
@@ -112,15 +114,17 @@ impl Compared {
             return Ok(true);
         }
         if ours.result.is_ok() {
-            let number = instruction.data.first().copied().unwrap_or_default();
-            self.count(number, [ours.compute_units, official.compute_units]);
+            self.count(
+                extensions::kind(&instruction.data),
+                [ours.compute_units, official.compute_units],
+            );
         }
         Ok(false)
     }
 
-    fn count(&mut self, number: u8, units: [u64; 2]) {
+    fn count(&mut self, kind: String, units: [u64; 2]) {
         self.succeeded += 1;
-        let sums = self.by_number.entry(number).or_default();
+        let sums = self.by_kind.entry(kind).or_default();
         sums[0] += 1;
         for (index, units) in units.into_iter().enumerate() {
             self.units[index] += units;
@@ -137,8 +141,8 @@ impl Compared {
             let thousandths = (ours * 1000).checked_div(official).unwrap_or_default();
             format!("{ours} / {official} = {}.{:03}", thousandths / 1000, thousandths % 1000)
         };
-        let by_number = self.by_number.iter().map(|(number, &[count, ours, official])| {
-            format!("\n  {number:>3}: {count:>5} times, {}", ratio([ours, official]))
+        let by_kind = self.by_kind.iter().map(|(kind, &[count, ours, official])| {
+            format!("\n  {kind}: {count} times, {}", ratio([ours, official]))
         });
         format!(
             "{} instructions, {} succeeded, {} differ in {} ways\ncompute units {}\nbytes {}{}",
@@ -148,7 +152,7 @@ impl Compared {
             self.differences.len(),
             ratio(self.units),
             ratio(files.each_ref().map(|it| it.len() as u64)),
-            by_number.collect::<String>(),
+            by_kind.collect::<String>(),
         )
     }
 }

@@ -3,42 +3,14 @@
 use selkie::{AccountMeta, Instruction, Pubkey};
 
 use super::{
+    extensions,
+    forms::{
+        ACCOUNT, ASSOCIATED, AUTHORITY, Data, FRESH, FRESH_MINT, MINT, MULTISIG, PAYER, RENT,
+        SYSTEM, Shape, TOKEN, WALLET,
+    },
     keys::{Family, Keys, Role},
     random::Random,
 };
-
-/// A part of an instruction's data.
-#[derive(Clone, Copy)]
-enum Data {
-    Decimals,
-    Key,
-    OptionalKey,
-    Amount,
-    /// A byte below this.
-    Below(u8),
-    Text,
-    /// Up to this many bytes.
-    Bytes(usize),
-}
-
-/// An account of an instruction: its role, and whether it is writable or a signer.
-type Use = (Role, bool, bool);
-
-const MINT: Use = (Role::Mint, true, false);
-const ACCOUNT: Use = (Role::Account, true, false);
-const FRESH_MINT: Use = (Role::FreshMint, true, false);
-const FRESH: Use = (Role::FreshAccount, true, false);
-const MULTISIG: Use = (Role::Multisig, true, false);
-const WALLET: Use = (Role::Wallet, true, false);
-const AUTHORITY: Use = (Role::Wallet, false, true);
-const PAYER: Use = (Role::Wallet, true, true);
-const RENT: Use = (Role::Rent, false, false);
-const SYSTEM: Use = (Role::System, false, false);
-const TOKEN: Use = (Role::Token, false, false);
-const ASSOCIATED: Use = (Role::Associated, true, false);
-
-/// The form of an instruction: its number, data and accounts.
-type Shape = (u8, &'static [Data], &'static [Use]);
 
 /// The instructions of the token program.
 const TOKENS: &[Shape] = &[
@@ -70,35 +42,6 @@ const TOKENS: &[Shape] = &[
     (24, &[Data::Text], &[MINT]),
 ];
 
-/// Instructions that only Token-2022 has. Most have a second number.
-const EXTENSIONS: &[Shape] = &[
-    (25, &[Data::OptionalKey], &[FRESH_MINT]),
-    (26, &[Data::Below(7), Data::OptionalKey, Data::OptionalKey, Data::Bytes(12)], &[FRESH_MINT]),
-    (
-        26,
-        &[Data::Below(7), Data::Amount, Data::Decimals, Data::Amount],
-        &[ACCOUNT, MINT, ACCOUNT, AUTHORITY],
-    ),
-    (27, &[Data::Below(15), Data::Bytes(80)], &[FRESH_MINT, AUTHORITY]),
-    (28, &[Data::Below(3), Data::Below(3)], &[FRESH, AUTHORITY]),
-    (29, &[Data::Below(20), Data::Below(2)], &[ACCOUNT, PAYER, SYSTEM, AUTHORITY]),
-    (30, &[Data::Below(3)], &[ACCOUNT, AUTHORITY]),
-    (31, &[], &[PAYER, FRESH_MINT, SYSTEM]),
-    (32, &[], &[FRESH_MINT]),
-    (33, &[Data::Below(3), Data::Key, Data::Bytes(2)], &[FRESH_MINT, AUTHORITY]),
-    (34, &[Data::Below(3)], &[ACCOUNT, AUTHORITY]),
-    (35, &[Data::Key], &[FRESH_MINT]),
-    (36, &[Data::Below(3), Data::Key, Data::Key], &[FRESH_MINT, AUTHORITY]),
-    (38, &[], &[ACCOUNT, WALLET, AUTHORITY]),
-    (39, &[Data::Below(3), Data::Key, Data::Key], &[FRESH_MINT, AUTHORITY]),
-    (40, &[Data::Below(3), Data::Key, Data::Key], &[FRESH_MINT, AUTHORITY]),
-    (41, &[Data::Below(3), Data::Key, Data::Key], &[FRESH_MINT, AUTHORITY]),
-    (43, &[Data::Below(3), Data::Key, Data::Bytes(10)], &[FRESH_MINT, AUTHORITY]),
-    (44, &[Data::Below(4), Data::Key], &[FRESH_MINT, AUTHORITY]),
-    (45, &[Data::Bytes(12)], &[ACCOUNT, AUTHORITY]),
-    (255, &[Data::Bytes(60)], &[MINT, AUTHORITY, ACCOUNT]),
-];
-
 const ASSOCIATED_TOKENS: &[Shape] = &[
     (0, &[], &[PAYER, ASSOCIATED, WALLET, MINT, SYSTEM, TOKEN]),
     (1, &[], &[PAYER, ASSOCIATED, WALLET, MINT, SYSTEM, TOKEN]),
@@ -117,7 +60,7 @@ const MEMOS: &[Shape] = &[
 fn shapes(family: Family) -> Vec<Shape> {
     match family {
         Family::Token => TOKENS.to_vec(),
-        Family::Token2022 => [TOKENS, EXTENSIONS].concat(),
+        Family::Token2022 => [TOKENS, &extensions::shapes()].concat(),
         Family::Ata => ASSOCIATED_TOKENS.to_vec(),
         Family::Memo => MEMOS.to_vec(),
     }
@@ -127,6 +70,10 @@ fn shapes(family: Family) -> Vec<Shape> {
 pub(super) fn instruction(family: Family, keys: &Keys, random: &mut Random) -> Instruction {
     let (number, parts, uses) = random.choose(&shapes(family));
     let mut data = vec![if random.happens(1) { random.number().to_le_bytes()[0] } else { number }];
+    let extension = match family {
+        Family::Token2022 => extensions::of(number, parts, random),
+        Family::Token | Family::Ata | Family::Memo => None,
+    };
     parts.iter().for_each(|part| add_data(*part, keys, random, &mut data));
     if random.happens(3) {
         data.truncate(random.below(data.len() + 1));
@@ -140,7 +87,7 @@ pub(super) fn instruction(family: Family, keys: &Keys, random: &mut Random) -> I
         uses.push(AUTHORITY);
     }
     for (role, is_writable, is_signer) in uses {
-        let of_role = keys.of(role);
+        let of_role = keys.of(role, extension);
         let any = of_role.is_empty() || random.happens(6);
         let key = if any { random.choose(&keys.all()) } else { random.choose(&of_role) };
         let differs = random.happens(3);
@@ -175,22 +122,35 @@ fn derive_addresses(number: u8, accounts: &mut [AccountMeta]) {
 /// Appends a part of an instruction's data.
 fn add_data(part: Data, keys: &Keys, random: &mut Random, data: &mut Vec<u8>) {
     const AMOUNTS: [u64; 6] = [0, 1, 10, 999, 1001, u64::MAX];
+    const TEXTS: [&str; 6] = ["1.5", "gm", "0", "é1.", ".", "12345.6"];
+    const MULTIPLIERS: [f64; 6] = [1.0, 1.5, 1e-9, 0.0, -2.0, f64::NAN];
     match part {
+        Data::Number(number) => data.push(number),
+        Data::Name(name) => data.extend(&extensions::discriminator(name)[1..]),
         Data::Decimals => data.push(if random.happens(80) { 6 } else { 9 }),
-        Data::Key => data.extend(random.choose(&keys.of(Role::Wallet)).to_bytes()),
+        Data::Key => data.extend(random.choose(&keys.of(Role::Wallet, None)).to_bytes()),
         Data::OptionalKey if random.happens(30) => data.push(0),
         Data::OptionalKey => {
             data.push(1);
-            data.extend(random.choose(&keys.of(Role::Wallet)).to_bytes());
+            data.extend(random.choose(&keys.of(Role::Wallet, None)).to_bytes());
         }
         Data::Amount if random.happens(60) => {
             data.extend((random.below(50) as u64).to_le_bytes());
         }
         Data::Amount => data.extend(random.choose(&AMOUNTS).to_le_bytes()),
         Data::Below(end) => data.push(random.number().to_le_bytes()[1] % end),
-        Data::Text => {
-            data.extend(random.choose(&["1.5", "gm", "0", "é1.", ".", "12345.6"]).bytes())
+        Data::Text => data.extend(random.choose(&TEXTS).bytes()),
+        Data::String => {
+            let text = random.choose(&TEXTS);
+            data.extend(u32::try_from(text.len()).unwrap_or_default().to_le_bytes());
+            data.extend(text.bytes());
         }
+        Data::Exactly(length) => data.extend(vec![random.number().to_le_bytes()[2]; length]),
+        Data::BasisPoints => {
+            let most = if random.happens(90) { 10_001 } else { 0x1_0000 };
+            data.extend(u16::try_from(random.below(most)).unwrap_or_default().to_le_bytes());
+        }
+        Data::Multiplier => data.extend(random.choose(&MULTIPLIERS).to_le_bytes()),
         Data::Bytes(most) => {
             let length = random.below(most + 1);
             let plain = random.happens(50);

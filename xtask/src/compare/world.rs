@@ -1,9 +1,14 @@
 //! The accounts that random instructions use.
 
-use anyhow::Result;
-use selkie::{Account, Engine, Pubkey, Svm, address, ids::sysvar, programs};
+use anyhow::{Context as _, Result};
+use selkie::{
+    Account, AccountMeta, Engine, Instruction, Pubkey, Svm, address, ids::sysvar, programs,
+};
 
-use super::keys::{Family, Keys, Role};
+use super::{
+    extensions::{self, Chosen, EXTENSIONS, Extension},
+    keys::{Family, Keys, Role},
+};
 
 /// A chain with the program under test, and accounts of every kind.
 pub(super) struct World {
@@ -33,6 +38,14 @@ impl World {
         }
         world.add_tokens(family.token(), &wallets)?;
         world.add_fresh(family.token())?;
+        if family == Family::Token2022 {
+            world.add_proof(&wallets[0])?;
+            let mut extensions = EXTENSIONS.iter().enumerate();
+            extensions.try_for_each(|(index, it)| world.add_extended(index, it, &wallets))?;
+            for (data, accounts) in extensions::preparation(&wallets[0]) {
+                world.prepare(data, accounts)?;
+            }
+        }
         if family == Family::Ata {
             world.add_associated(family.token(), &wallets);
         }
@@ -74,10 +87,92 @@ impl World {
         Ok(())
     }
 
+    /// Adds an account with the proof of an ElGamal key, as the proof program would have written it.
+    fn add_proof(&mut self, authority: &Pubkey) -> Result<()> {
+        const KEY_IS_VALID: u8 = 4;
+        let key = address("proof");
+        let data = [&authority.to_bytes()[..], &[KEY_IS_VALID], &[7; 32]].concat();
+        let owner = selkie::ids::zk_elgamal_proof_program::ID;
+        let account = Account { lamports: LAMPORTS, data, owner, ..Account::default() };
+        self.svm.set_account(key, account)?;
+        self.keys.add(Role::Proof, key);
+        Ok(())
+    }
+
+    /// Adds a mint with an extension, accounts of it, and an account of a size to become such a mint.
+    fn add_extended(
+        &mut self,
+        index: usize,
+        extension: &Extension,
+        wallets: &[Pubkey],
+    ) -> Result<()> {
+        let number = extension.number;
+        let fresh = address(&format!("fresh mint with extension {index}"));
+        self.set_empty(fresh, extension.mint_len())?;
+        self.keys.add_extended(Role::FreshMint, number, fresh);
+        let mint = address(&format!("mint with extension {index}"));
+        self.set_empty(mint, extension.mint_len())?;
+        self.keys.add_extended(Role::Mint, number, mint);
+        if number == extensions::GROUP_MEMBER {
+            self.keys.add(Role::Member, mint);
+        }
+        for data in extension.initialization(&wallets[0], &mint) {
+            self.run(data, &[AccountMeta::new(mint, false)])?;
+        }
+        for (owner, wallet) in wallets.iter().enumerate() {
+            let account = address(&format!("account {owner} with extension {index}"));
+            self.set_empty(account, extensions::ACCOUNT_LEN)?;
+            self.keys.add_extended(Role::Account, number, account);
+            let of_mint = AccountMeta::new(mint, false);
+            let data = [&[18], &wallet.to_bytes()[..]].concat();
+            self.run(data, &[AccountMeta::new(account, false), of_mint.clone()])?;
+            if extension.has_plain_amounts() {
+                let data = [&[7], &1000_u64.to_le_bytes()[..]].concat();
+                let authority = AccountMeta::new_readonly(wallets[0], true);
+                self.run(data, &[of_mint, AccountMeta::new(account, false), authority])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs an instruction with the first accounts of some roles.
+    fn prepare(&mut self, data: Vec<u8>, accounts: &[Chosen]) -> Result<()> {
+        let metas = accounts.iter().map(|(role, extension)| {
+            let keys = self.keys.of(*role, Some(*extension));
+            let key = keys.first().with_context(|| format!("no {role:?} with {extension}"))?;
+            let is_account = matches!(role, Role::Mint | Role::Account);
+            Ok(AccountMeta {
+                pubkey: *key,
+                is_signer: *role == Role::Wallet,
+                is_writable: is_account,
+            })
+        });
+        let metas: Result<Vec<AccountMeta>> = metas.collect();
+        self.run(data, &metas?)
+    }
+
+    fn set_empty(&mut self, key: Pubkey, len: usize) -> Result<()> {
+        let owner = Family::Token2022.program();
+        let data = vec![0; len];
+        let account = Account { lamports: LAMPORTS, data, owner, ..Account::default() };
+        Ok(self.svm.set_account(key, account)?)
+    }
+
+    /// Runs an instruction that has to succeed.
+    fn run(&mut self, data: Vec<u8>, accounts: &[AccountMeta]) -> Result<()> {
+        let program_id = Family::Token2022.program();
+        let instruction = Instruction { program_id, accounts: accounts.to_vec(), data };
+        let processed = self.svm.process_instruction(&instruction, &[]);
+        let context = || format!("{instruction:?}: {}", processed.logs.join("\n"));
+        processed.result.as_ref().map_err(Clone::clone).with_context(context)?;
+        self.svm.commit(&processed);
+        Ok(())
+    }
+
     /// Adds the addresses of associated token accounts, most of which do not exist.
     fn add_associated(&mut self, token: Pubkey, wallets: &[Pubkey]) {
         let program = Family::Ata.program();
-        for mint in self.keys.of(Role::Mint) {
+        for mint in self.keys.of(Role::Mint, None) {
             for wallet in wallets {
                 let seeds: [&[u8]; 3] = [wallet.as_ref(), token.as_ref(), mint.as_ref()];
                 let (associated, _) = Pubkey::find_program_address(&seeds, &program);
