@@ -29,6 +29,7 @@
 mod assembly;
 pub mod c;
 mod collect;
+mod dependency;
 pub mod failure;
 pub mod idl;
 mod metadata;

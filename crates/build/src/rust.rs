@@ -19,6 +19,7 @@ use crate::{
     Compiled, Failure, Options, Progress, Project,
     c::dependencies_of,
     collect::Collected,
+    dependency,
     metadata::{library, metadata},
     overlay,
     project::Language,
@@ -112,7 +113,13 @@ pub fn compile(
                 let kind = if job.debug == Some(FULL_DEBUG) { "with full" } else { "without" };
                 progress.output(&format!("trying again {kind} debug information\n"));
             }
-            Outcome::NeedsStd | Outcome::Refused | Outcome::Unresolved | Outcome::Crashed => {
+            outcome => {
+                if let Outcome::Refused(Some(package)) = outcome
+                    && let Some(advice) =
+                        dependency::advice(toolchain.cargo(), &job.given, &package)
+                {
+                    progress.output(&format!("help: {advice}\n"));
+                }
                 return Err(Failure::Compiler(typed(&job.command(std, &source))));
             }
         }
@@ -143,7 +150,8 @@ enum Outcome {
     Done,
     /// A crate needs `std`, which was not built.
     NeedsStd,
-    Refused,
+    /// There are errors. Holds cargo's ID of the first package that has one.
+    Refused(Option<String>),
     /// The compiler crashed.
     Crashed,
     /// Cargo failed before it started a compiler.
@@ -261,11 +269,14 @@ impl<'a> Job<'a> {
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
         let output = child.stdout.take().expect("it was asked for");
         let (mut needs_std, mut is_started, mut is_crash) = (false, false, false);
-        let mut said = Vec::new();
+        let (mut said, mut refused) = (Vec::new(), None);
         for line in BufReader::new(output).lines() {
             let line = line.map_err(failed)?;
             let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
             is_started |= message["reason"] != "build-finished";
+            if message["message"]["level"] == "error" {
+                refused = refused.or_else(|| message["package_id"].as_str().map(str::to_owned));
+            }
             let message = &message["message"];
             needs_std |= is_about_std(message);
             is_crash |= wrapper::is_about_crash(message);
@@ -280,7 +291,7 @@ impl<'a> Job<'a> {
             (true, _) => Outcome::Done,
             (false, true) => Outcome::NeedsStd,
             (false, false) if is_crash => Outcome::Crashed,
-            (false, false) if is_started => Outcome::Refused,
+            (false, false) if is_started => Outcome::Refused(refused),
             (false, false) => Outcome::Unresolved,
         })
     }

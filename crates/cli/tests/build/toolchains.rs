@@ -53,6 +53,7 @@ pub(super) fn crashes_of_rustc_are_tried_again_with_full_debug_information() {
     ] {
         assert!(built.stderr.contains(expected), "no `{expected}` in\n{}", built.stderr);
     }
+    assert!(!built.stderr.contains("--crate-name"), "rustc's command line is for -v");
     let program = built.json()["programs"][0]["program"].clone();
     place.counts(program.as_str().expect("it was built"));
 

@@ -1,0 +1,139 @@
+//! Advice about a dependency that does not compile for sBPF: what brought it in, and how to leave it
+//! out.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::Path,
+    process::Command,
+};
+
+use serde_json::Value;
+
+/// Returns what to do about the package with this ID of cargo's, unless it is one of the user's own.
+pub(crate) fn advice(mut cargo: Command, manifest: &Path, id: &str) -> Option<String> {
+    cargo.args(["metadata", "--format-version=1", "--manifest-path"]).arg(manifest);
+    let output = cargo.output().ok()?;
+    advice_of(&serde_json::from_slice(&output.stdout).ok()?, manifest, id)
+}
+
+fn advice_of(metadata: &Value, manifest: &Path, id: &str) -> Option<String> {
+    let packages: BTreeMap<&str, &Value> = objects(&metadata["packages"], "id").collect();
+    let is_program = |it: &&Value| it["manifest_path"].as_str().map(Path::new) == Some(manifest);
+    let program = packages.values().find(|it| is_program(it))?["id"].as_str()?;
+    // What has no source is of the workspace, or in a folder that the user named.
+    let is_foreign = packages.get(id)?["source"].is_string();
+    let path = path(&metadata["resolve"], program, id).filter(|it| it.len() > 1 && is_foreign)?;
+    let named = |id: &&str| {
+        let package = packages.get(id)?;
+        Some(format!("{} {}", package["name"].as_str()?, package["version"].as_str()?))
+    };
+    let names: Vec<String> = path.iter().map(named).collect::<Option<_>>()?;
+    let direct = packages.get(path[1])?["name"].as_str()?;
+    let broken = packages.get(id)?["name"].as_str()?;
+    let features = match path.len() {
+        2 => String::new(),
+        _ => format!(
+            ", or leave out the feature of `{direct}` that needs it: \
+             `cargo tree --edges features --invert {broken}` shows it"
+        ),
+    };
+    Some(format!(
+        "`{broken}` does not compile for programs, which have no files, sockets or processes\n      \
+         it is there because of {}\n      \
+         if only code off chain needs `{direct}`, move it to \
+         [target.'cfg(not(target_os = \"solana\"))'.dependencies] in {}{features}",
+        names.join(" → "),
+        manifest.display(),
+    ))
+}
+
+/// Returns the shortest path of dependencies from one package to another.
+fn path<'a>(resolve: &'a Value, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+    let nodes: BTreeMap<&str, &Value> = objects(&resolve["nodes"], "id").collect();
+    let mut before: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut open = VecDeque::from([from]);
+    while let Some(id) = open.pop_front() {
+        if id == to {
+            let mut path: Vec<&str> =
+                std::iter::successors(Some(id), |it| before.get(it).copied()).collect();
+            path.reverse();
+            return Some(path);
+        }
+        for (dependency, edge) in objects(&nodes.get(id)?["deps"], "pkg") {
+            let mut kinds = edge["dep_kinds"].as_array().into_iter().flatten();
+            let is_compiled_in = kinds.any(|it| it["kind"].is_null());
+            if is_compiled_in && dependency != from && !before.contains_key(dependency) {
+                before.insert(dependency, id);
+                open.push_back(dependency);
+            }
+        }
+    }
+    None
+}
+
+/// Returns a list's objects with the texts of a field.
+fn objects<'a>(list: &'a Value, key: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter().filter_map(move |it| Some((it[key].as_str()?, it)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn metadata() -> Value {
+        let package = |name: &str, source: Value| {
+            let manifest = format!("/{name}/Cargo.toml");
+            json!({
+                "id": name, "name": name, "version": "1.0.0", "source": source,
+                "manifest_path": manifest,
+            })
+        };
+        let node = |id: &str, dependencies: &[(&str, Value)]| {
+            let edge =
+                |(id, kind): &(&str, Value)| json!({ "pkg": id, "dep_kinds": [{ "kind": kind }] });
+            json!({ "id": id, "deps": dependencies.iter().map(edge).collect::<Vec<_>>() })
+        };
+        let registry = json!("registry+https://github.com/rust-lang/crates.io-index");
+        json!({
+            "packages": [
+                package("vault", Value::Null), package("shared", Value::Null),
+                package("client", registry.clone()), package("http", registry.clone()),
+                package("sockets", registry),
+            ],
+            "resolve": { "nodes": [
+                node("vault", &[
+                    ("sockets", json!("dev")), ("shared", Value::Null), ("client", Value::Null),
+                ]),
+                node("shared", &[("vault", json!("dev")), ("client", Value::Null)]),
+                node("client", &[("http", Value::Null), ("sockets", json!("build"))]),
+                node("http", &[("sockets", Value::Null), ("client", Value::Null)]),
+                node("sockets", &[]),
+            ]},
+        })
+    }
+
+    fn advised(id: &str) -> Option<String> {
+        advice_of(&metadata(), Path::new("/vault/Cargo.toml"), id)
+    }
+
+    #[test]
+    fn path_of_dependencies_is_shown_as_they_are_compiled_in() {
+        let far = advised("sockets").expect("it is of the registry");
+        assert!(far.contains("vault 1.0.0 → client 1.0.0 → http 1.0.0 → sockets 1.0.0"), "{far}");
+        assert!(far.contains("if only code off chain needs `client`"), "{far}");
+        assert!(far.contains("--invert sockets"), "{far}");
+        let near = advised("client").expect("it is of the registry");
+        assert!(near.contains("because of vault 1.0.0 → client 1.0.0\n"), "{near}");
+        assert!(!near.contains("--invert"), "{near}");
+    }
+
+    #[test]
+    fn own_packages_get_no_advice() {
+        assert_eq!(advised("vault"), None);
+        assert_eq!(advised("shared"), None);
+        assert_eq!(advised("core"), None);
+    }
+}
