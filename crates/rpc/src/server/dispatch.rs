@@ -1,16 +1,21 @@
 //! From a request's bytes to its answer.
 
+use core::time::Duration;
 use std::{sync::Arc, time::Instant};
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::{
     error::RpcError,
     methods::{self, Access, Call, Method, Weight},
     options::Options,
     params::Params,
-    server::shared::{Peer, Shared},
+    server::{
+        shared::{Peer, Shared},
+        subscribe::CatchUp,
+    },
 };
 
 /// A request of the protocol.
@@ -144,16 +149,26 @@ async fn run(
     let mut work = move |shared: &Shared| {
         let Options { limits, fetches, .. } = &shared.options;
         let (node, addresses) = (&shared.node, &shared.addresses);
-        let call = Call { node, addresses, fetches: *fetches, limits, subscribers: shared };
-        (method.handler)(&call, &mut params)
+        let subscribers = CatchUp::new(shared);
+        let call = Call { node, addresses, fetches: *fetches, limits, subscribers: &subscribers };
+        let result = (method.handler)(&call, &mut params);
+        (result, subscribers.notified())
     };
     let weight = if shared.options.fetches { Weight::Slow } else { method.weight };
-    match weight {
+    let (result, notified) = match weight {
         Weight::Quick => work(shared),
         Weight::Slow => {
             let shared = Arc::clone(shared);
             let task = tokio::task::spawn_blocking(move || work(&shared));
-            task.await.unwrap_or_else(|error| Err(RpcError::internal(error)))
+            task.await.unwrap_or_else(|error| (Err(RpcError::internal(error)), Vec::new()))
         }
+    };
+    for connection in notified {
+        // Whoever has not been reached by then reads slowly, or has asked on this connection.
+        let _ = timeout(NOTIFIED_WITHIN, connection.queue.written()).await;
     }
+    result
 }
+
+/// How long an answer waits for notifications of the same thing, which come first.
+const NOTIFIED_WITHIN: Duration = Duration::from_millis(20);

@@ -2,7 +2,10 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicUsize, Ordering::Relaxed},
+    atomic::{
+        AtomicUsize,
+        Ordering::{Relaxed, SeqCst},
+    },
 };
 
 use tokio::sync::{Notify, mpsc};
@@ -39,6 +42,10 @@ struct Shared {
     /// The bytes that wait.
     bytes: AtomicUsize,
     bytes_max: usize,
+    /// The notifications that the connection has not written yet.
+    unwritten: AtomicUsize,
+    /// Tells that all have been written.
+    written: Notify,
     /// Tells the connection that its queue has overflowed.
     overrun: Notify,
 }
@@ -47,8 +54,13 @@ struct Shared {
 pub(crate) fn queue(limits: &Limits) -> (Sender, Receiver) {
     let (sender, receiver) = mpsc::channel(limits.queue_max);
     let bytes_max = limits.queue_bytes_max;
-    let shared = Shared { bytes: AtomicUsize::new(0), bytes_max, overrun: Notify::new() };
-    let shared = Arc::new(shared);
+    let shared = Arc::new(Shared {
+        bytes: AtomicUsize::new(0),
+        bytes_max,
+        unwritten: AtomicUsize::new(0),
+        written: Notify::new(),
+        overrun: Notify::new(),
+    });
     let sender = Sender { texts: sender, shared: Arc::clone(&shared) };
     (sender, Receiver { texts: receiver, shared })
 }
@@ -59,8 +71,21 @@ impl Sender {
         let len = text.len();
         let waiting = self.shared.bytes.fetch_add(len, Relaxed);
         let fits = waiting.saturating_add(len) <= self.shared.bytes_max;
+        self.shared.unwritten.fetch_add(1, SeqCst);
         if !fits || matches!(self.texts.try_send(text), Err(mpsc::error::TrySendError::Full(_))) {
             self.overrun();
+        }
+    }
+
+    /// Waits until the connection has written all notifications. After an overflow, or where the client
+    /// has gone, that is never.
+    pub(crate) async fn written(&self) {
+        loop {
+            let written = self.shared.written.notified();
+            if self.shared.unwritten.load(SeqCst) == 0 {
+                return;
+            }
+            written.await;
         }
     }
 
@@ -76,6 +101,13 @@ impl Receiver {
         let text = self.texts.recv().await?;
         self.shared.bytes.fetch_sub(text.len(), Relaxed);
         Some(text)
+    }
+
+    /// To be called when a notification has been written.
+    pub(crate) fn wrote_one(&self) {
+        if self.shared.unwritten.fetch_sub(1, SeqCst) == 1 {
+            self.shared.written.notify_waiters();
+        }
     }
 
     /// Returns what tells that the queue has overflowed.
@@ -104,6 +136,28 @@ mod tests {
         sender.send("1".to_owned());
         sender.send("2".to_owned());
         receiver.overrun().wait().await;
+    }
+
+    #[tokio::test]
+    async fn notifications_are_written_when_the_connection_says_so() {
+        let (sender, mut receiver) = limited(100, 100);
+        let written = async |sender: &Sender| {
+            tokio::time::timeout(std::time::Duration::ZERO, sender.written()).await.is_ok()
+        };
+        assert!(written(&sender).await);
+        sender.send("1".to_owned());
+        sender.send("2".to_owned());
+        let waits = tokio::spawn({
+            let sender = sender.clone();
+            async move { sender.written().await }
+        });
+        for _ in 0..2 {
+            assert!(!written(&sender).await);
+            receiver.next().await.expect("a notification waits");
+            receiver.wrote_one();
+        }
+        waits.await.expect("the task does not panic");
+        assert!(written(&sender).await);
     }
 
     #[tokio::test]

@@ -69,7 +69,10 @@ impl Session<'_> {
                     silent = 0;
                     self.receive(message?.ok()?).await?;
                 }
-                text = notifications.next() => self.write(Message::text(text?)).await?,
+                text = notifications.next() => {
+                    self.write(Message::text(text?)).await?;
+                    notifications.wrote_one();
+                }
                 _ = ping.tick() => {
                     silent = silent.saturating_add(1);
                     if silent > SILENT_INTERVALS {

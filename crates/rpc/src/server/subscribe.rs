@@ -1,7 +1,7 @@
 //! Requests that begin and end subscriptions.
 
 use core::{str::FromStr, time::Duration};
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -98,25 +98,51 @@ pub(super) fn catch_up_soon(shared: &Arc<Shared>, id: u64) {
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
         tokio::time::sleep(CATCH_UP_DELAY).await;
-        shared.catch_up(&signature);
+        catch_up(&shared, &signature);
     });
 }
 
-impl Subscribers for Shared {
-    fn catch_up(&self, signature: &Signature) {
-        for level in [Processed, Confirmed, Finalized] {
-            let topic = Topic::Signature(*signature, level);
-            if self.hub.of(&topic).is_empty() {
-                continue;
-            }
-            let Some(landed) = self.node.transaction(signature) else { return };
-            if rank(self.node.commitment_of(landed.slot)) < rank(level) {
-                return;
-            }
-            for subscription in self.hub.take(&topic) {
-                subscription.notify(&notify::signature_result(&landed));
-            }
+/// Notifies those who wait for a transaction if it has landed. Returns their connections.
+fn catch_up(shared: &Shared, signature: &Signature) -> Vec<Connection> {
+    let mut notified = Vec::new();
+    for level in [Processed, Confirmed, Finalized] {
+        let topic = Topic::Signature(*signature, level);
+        if shared.hub.of(&topic).is_empty() {
+            continue;
         }
+        let Some(landed) = shared.node.transaction(signature) else { break };
+        if rank(shared.node.commitment_of(landed.slot)) < rank(level) {
+            break;
+        }
+        for subscription in shared.hub.take(&topic) {
+            subscription.notify(&notify::signature_result(&landed));
+            notified.push(subscription.connection.clone());
+        }
+    }
+    notified
+}
+
+/// Notifies those who wait for what a request asks for, and lets its answer wait for that.
+#[derive(Debug)]
+pub(super) struct CatchUp<'a> {
+    shared: &'a Shared,
+    notified: RefCell<Vec<Connection>>,
+}
+
+impl<'a> CatchUp<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Self {
+        Self { shared, notified: RefCell::default() }
+    }
+
+    /// Returns the connections that have been sent a notification.
+    pub(super) fn notified(self) -> Vec<Connection> {
+        self.notified.into_inner()
+    }
+}
+
+impl Subscribers for CatchUp<'_> {
+    fn catch_up(&self, signature: &Signature) {
+        self.notified.borrow_mut().extend(catch_up(self.shared, signature));
     }
 }
 
