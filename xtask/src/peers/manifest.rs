@@ -12,6 +12,7 @@ const FEATURES: &[(&str, &str)] = &[("solana-account", "bincode"), ("solana-nonc
 const OURS: &[(&str, &str)] = &[
     ("mollusk-svm", "mollusk"),
     ("mollusk-svm-programs-memo", "mollusk-memo"),
+    ("mollusk-svm-result", "mollusk-result"),
     ("mollusk-svm-programs-token", "mollusk-token"),
     ("mollusk-svm-programs-token-2022", "mollusk-token-2022"),
 ];
