@@ -179,6 +179,9 @@ fn lint_workspace(folder: &&str) -> Result<()> {
     let mut command = cargo_command();
     command.args(["clippy", "--workspace", "--all-targets", "--locked", "--ignore-rust-version"]);
     command.args(["--", "-D", "warnings"]);
+    // They share most of what they depend on, with the same settings.
+    command.env("CARGO_TARGET_DIR", repository().join("target/lints"));
+    command.env("CARGO_PROFILE_DEV_DEBUG", "false");
     succeed(command.current_dir(&folder))
 }
 
