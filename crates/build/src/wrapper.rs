@@ -69,7 +69,6 @@ pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
     };
     let left_out = left_out(arguments, name);
     let mut arguments = adjusted(arguments, name);
-    let folder = |name| env::var_os(name).map(PathBuf::from);
     let (package, generated) = (folder("CARGO_MANIFEST_DIR"), folder("OUT_DIR"));
     let package = package.as_deref().filter(|_| is_outside_workspace(&arguments));
     identify(&mut arguments, package);
@@ -94,6 +93,12 @@ pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
         File::options().create(true).append(true).open(file)?;
     }
     Ok(exit_code(status))
+}
+
+/// Returns a folder that cargo names in the environment.
+#[allow(clippy::disallowed_methods, reason = "cargo's own variables")]
+fn folder(name: &str) -> Option<PathBuf> {
+    env::var_os(name).map(PathBuf::from)
 }
 
 fn forward(line: &[u8]) -> io::Result<()> {
