@@ -323,7 +323,10 @@ impl<'a> Program<'a> {
         let error = LinkError::new(format!("no entry function `{name}`"));
         match selkie_asm::suggest::nearest(name, functions.iter().copied()) {
             Some(meant) => error.help(format!("did you mean `{meant}`? --entry {meant}")),
-            None if functions.is_empty() => error.help("no object defines a global function"),
+            None if functions.is_empty() => error.help(
+                "no object defines a global function; in Rust, `entrypoint!` or Anchor's `#[program]` \
+                 defines it, unless a feature such as `no-entrypoint` leaves it out",
+            ),
             None => {
                 functions.truncate(5);
                 let list = functions.join("`, `");
