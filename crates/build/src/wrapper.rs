@@ -144,9 +144,10 @@ fn shorten_paths(arguments: &mut Vec<OsString>, package: Option<&Path>, generate
 /// that it depends on. Names of types, and with them the order of functions, depend on it.
 fn identify(arguments: &mut [OsString], package: Option<&Path>) {
     const ORIGINS: [&str; 3] = ["/registry/src/", "/git/checkouts/", "/library/"];
-    let package = package.map(Path::to_string_lossy).unwrap_or_default().replace('\\', "/");
-    let origin =
-        ORIGINS.iter().find_map(|it| package.find(it)).map_or(&*package, |at| &package[at..]);
+    // In a workspace, the path of the root is from its folder on.
+    let root = arguments.iter().find(|it| is_source(it)).map(Path::new);
+    let path = package.or(root).map(Path::to_string_lossy).unwrap_or_default().replace('\\', "/");
+    let origin = ORIGINS.iter().find_map(|it| path.find(it)).map_or(&*path, |at| &path[at..]);
     let settings = arguments.windows(2).filter(|it| it[0] == "--cfg").map(|it| &it[1]);
     let features: Vec<_> = settings.map(|it| it.to_string_lossy()).collect();
     let identity = format!("metadata={origin}:{}", features.join(","));
@@ -412,7 +413,8 @@ mod tests {
     #[test]
     fn crates_are_identified_by_their_origin() {
         let identified = |package: Option<&str>| {
-            let mut arguments = words("-C metadata=1a2b --cfg feature=\"std\" --cfg fast");
+            let mut arguments =
+                words("-C metadata=1a2b --cfg feature=\"std\" --cfg fast a/src/lib.rs");
             identify(&mut arguments, package.map(Path::new));
             arguments[1].to_str().map(str::to_owned)
         };
@@ -424,7 +426,7 @@ mod tests {
         let core = "/library/core";
         assert_eq!(identified(Some(&format!("/cache/rust-src/1{core}"))), expected(core));
         assert_eq!(identified(Some("/users/me/shared")), expected("/users/me/shared"));
-        assert_eq!(identified(None), expected(""));
+        assert_eq!(identified(None), expected("a/src/lib.rs"));
     }
 
     #[test]
