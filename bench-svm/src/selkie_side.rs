@@ -6,7 +6,7 @@ use std::{
     vec::IntoIter,
 };
 
-use selkie::{Engine, Loader, Pubkey, Rent, Svm, VersionedTransaction};
+use selkie::{Clock, Engine, Loader, Pubkey, Rent, Svm, VersionedTransaction};
 use selkie_bench_seam::{Account, Calls, Failure, Key, Outcome, Side, Start, World};
 
 /// Runs measured work of Selkie, and returns its result and the time that it took.
@@ -26,10 +26,12 @@ pub(crate) struct SelkieSide(pub(crate) Engine);
 impl Side for SelkieSide {
     fn open(&self, start: Start, verifies_signatures: bool) -> Result<Box<dyn World>, Failure> {
         // LiteSVM still has mainnet's former rent, and both sides must write the same accounts.
-        let svm = new(start)
+        let mut svm = new(start)
             .with_rent(&Rent::default())
             .with_engine(self.0)
             .with_signature_checks(verifies_signatures);
+        // Its time is that of 1970, which programs compare with what accounts hold.
+        svm.set_clock(&Clock { slot: svm.clock().slot, ..Clock::default() });
         Ok(Box::new(Cluster { svm, waiting: Vec::new().into_iter() }))
     }
 
