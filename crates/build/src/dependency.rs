@@ -9,11 +9,11 @@ use std::{
 
 use serde_json::Value;
 
+use crate::metadata::with_dependencies;
+
 /// Returns what to do about the package with this ID of cargo's, unless it is one of the user's own.
-pub(crate) fn advice(mut cargo: Command, manifest: &Path, id: &str) -> Option<String> {
-    cargo.args(["metadata", "--format-version=1", "--manifest-path"]).arg(manifest);
-    let output = cargo.output().ok()?;
-    advice_of(&serde_json::from_slice(&output.stdout).ok()?, manifest, id)
+pub(crate) fn advice(cargo: Command, manifest: &Path, id: &str) -> Option<String> {
+    advice_of(&with_dependencies(cargo, manifest).ok()?, manifest, id)
 }
 
 fn advice_of(metadata: &Value, manifest: &Path, id: &str) -> Option<String> {

@@ -37,9 +37,20 @@ pub(crate) fn programs(manifest: &Path) -> Result<Vec<Program>, Failure> {
     Ok(packages.iter().filter(is_program).filter_map(program).collect())
 }
 
-/// Runs `cargo metadata` for a manifest.
+/// Runs `cargo metadata` for a manifest, without dependencies.
 pub(crate) fn metadata(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
-    cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(manifest);
+    cargo.args(["metadata", "--no-deps"]);
+    read(cargo, manifest)
+}
+
+/// Runs `cargo metadata` for a manifest, with dependencies.
+pub(crate) fn with_dependencies(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
+    cargo.arg("metadata");
+    read(cargo, manifest)
+}
+
+fn read(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
+    cargo.args(["--format-version=1", "--manifest-path"]).arg(manifest);
     let failed = |why: &dyn std::fmt::Display| {
         let message = format!("cargo cannot read {}: {why}", manifest.display());
         Failure::setup(message, "run `cargo metadata` there for details")

@@ -75,13 +75,8 @@ impl World {
         let larger = [(Role::FreshMint, 234), (Role::FreshMint, 278), (Role::FreshAccount, 182)];
         for (index, (role, size)) in sizes.into_iter().chain(sizes).chain(larger).enumerate() {
             let key = address(&format!("fresh {index}"));
-            let account = Account {
-                lamports: if index == 4 { 1 } else { LAMPORTS },
-                data: vec![0; size],
-                owner: token,
-                ..Account::default()
-            };
-            self.svm.set_account(key, account)?;
+            let lamports = if index == 4 { 1 } else { LAMPORTS };
+            self.put(key, token, vec![0; size], lamports)?;
             self.keys.add(role, key);
         }
         Ok(())
@@ -92,9 +87,7 @@ impl World {
         const KEY_IS_VALID: u8 = 4;
         let key = address("proof");
         let data = [&authority.to_bytes()[..], &[KEY_IS_VALID], &[7; 32]].concat();
-        let owner = selkie::ids::zk_elgamal_proof_program::ID;
-        let account = Account { lamports: LAMPORTS, data, owner, ..Account::default() };
-        self.svm.set_account(key, account)?;
+        self.put(key, selkie::ids::zk_elgamal_proof_program::ID, data, LAMPORTS)?;
         self.keys.add(Role::Proof, key);
         Ok(())
     }
@@ -106,12 +99,12 @@ impl World {
         extension: &Extension,
         wallets: &[Pubkey],
     ) -> Result<()> {
-        let number = extension.number;
+        let (number, token) = (extension.number, Family::Token2022.program());
         let fresh = address(&format!("fresh mint with extension {index}"));
-        self.set_empty(fresh, extension.mint_len())?;
+        self.put(fresh, token, vec![0; extension.mint_len()], LAMPORTS)?;
         self.keys.add_extended(Role::FreshMint, number, fresh);
         let mint = address(&format!("mint with extension {index}"));
-        self.set_empty(mint, extension.mint_len())?;
+        self.put(mint, token, vec![0; extension.mint_len()], LAMPORTS)?;
         self.keys.add_extended(Role::Mint, number, mint);
         if number == extensions::GROUP_MEMBER {
             self.keys.add(Role::Member, mint);
@@ -121,7 +114,7 @@ impl World {
         }
         for (owner, wallet) in wallets.iter().enumerate() {
             let account = address(&format!("account {owner} with extension {index}"));
-            self.set_empty(account, extensions::ACCOUNT_LEN)?;
+            self.put(account, token, vec![0; extensions::ACCOUNT_LEN], LAMPORTS)?;
             self.keys.add_extended(Role::Account, number, account);
             let of_mint = AccountMeta::new(mint, false);
             let data = [&[18], &wallet.to_bytes()[..]].concat();
@@ -151,10 +144,8 @@ impl World {
         self.run(data, &metas?)
     }
 
-    fn set_empty(&mut self, key: Pubkey, len: usize) -> Result<()> {
-        let owner = Family::Token2022.program();
-        let data = vec![0; len];
-        let account = Account { lamports: LAMPORTS, data, owner, ..Account::default() };
+    fn put(&mut self, key: Pubkey, owner: Pubkey, data: Vec<u8>, lamports: u64) -> Result<()> {
+        let account = Account { lamports, data, owner, ..Account::default() };
         Ok(self.svm.set_account(key, account)?)
     }
 

@@ -27,9 +27,6 @@ const ENGINES: [Engine; 3] = [
     ("LiteSVM", "litesvm", &[]),
 ];
 
-/// Programs that are built and tested with every change, which takes two minutes, without LiteSVM.
-const QUICK: &[&str] = &["anchor-counter", "pinocchio-escrow"];
-
 /// SPL programs: their addresses, and their files in LiteSVM's package.
 const SPL: [(&str, &str); 3] = [
     ("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "pinocchio_token_program.so"),
@@ -37,21 +34,12 @@ const SPL: [(&str, &str); 3] = [
     ("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL", "spl_associated_token_account-1.1.1.so"),
 ];
 
-/// Runs the chore for all programs of `testdata/wild`, or for those that are named; with `--quick`, for
-/// two of them on Selkie alone.
-pub(super) fn run(rows: &[Row], folder: &Path, arguments: &[String]) -> Result<()> {
-    let is_quick = arguments == ["--quick"];
-    let named: Vec<&str> = match is_quick {
-        true => QUICK.to_vec(),
-        false => arguments.iter().map(String::as_str).collect(),
-    };
-    let is_chosen =
-        |row: &&Row| row.version == "-" && (named.is_empty() || named.contains(&row.folder()));
+/// Runs the chore for all programs of `testdata/wild`, or for those in the named folders.
+pub(super) fn run(rows: &[Row], folder: &Path, named: &[String]) -> Result<()> {
+    let is_named = |row: &Row| named.is_empty() || named.iter().any(|it| it == row.folder());
+    let is_chosen = |row: &&Row| row.version == "-" && is_named(row);
     let chosen: Vec<&Row> = rows.iter().filter(is_chosen).collect();
-    ensure!(
-        !chosen.is_empty(),
-        "usage: cargo xtask wild --run [--quick | FOLDER...], of testdata/wild"
-    );
+    ensure!(!chosen.is_empty(), "usage: cargo xtask wild --run [FOLDER...], of testdata/wild");
     provide_selkie(folder)?;
     let programs = folder.join("programs");
     fs::create_dir_all(&programs)?;
@@ -61,17 +49,14 @@ pub(super) fn run(rows: &[Row], folder: &Path, arguments: &[String]) -> Result<(
     let mut filters: Vec<String> =
         chosen.iter().map(|row| format!("{}::", row.folder().replace('-', "_"))).collect();
     filters.dedup();
-    let engines = if is_quick { &ENGINES[..2] } else { &ENGINES[..] };
-    if !is_quick {
-        copy_spl(&programs)?;
-    }
-    for engine in engines {
+    copy_spl(&programs)?;
+    for engine in &ENGINES {
         for arch in ["v3", "v0"] {
             say(&format!("{arch} on {}", engine.0));
             test(engine, arch, folder, &filters)?;
         }
     }
-    compare(engines, folder)
+    compare(folder)
 }
 
 /// Builds a program for V3 and V0, to where the tests look for it.
@@ -132,8 +117,8 @@ fn test(engine: &Engine, arch: &str, folder: &Path, filters: &[String]) -> Resul
 }
 
 /// Checks that all engines wrote the same transcripts.
-fn compare(engines: &[Engine], folder: &Path) -> Result<()> {
-    let [first, others @ ..] = engines else { return Ok(()) };
+fn compare(folder: &Path) -> Result<()> {
+    let [first, others @ ..] = &ENGINES;
     let (mut count, mut differences) = (0_usize, Vec::new());
     for entry in fs::read_dir(transcripts(first, folder))? {
         let path = entry?.path();
@@ -154,6 +139,6 @@ fn compare(engines: &[Engine], folder: &Path) -> Result<()> {
     if !differences.is_empty() {
         bail!("the engines disagree:\n{}", differences.join("\n"));
     }
-    say(&format!("{count} transactions did the same on {} engines", engines.len()));
+    say(&format!("{count} transactions did the same on {} engines", ENGINES.len()));
     Ok(())
 }

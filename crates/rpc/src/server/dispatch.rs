@@ -163,9 +163,15 @@ async fn run(
             task.await.unwrap_or_else(|error| (Err(RpcError::internal(error)), Vec::new()))
         }
     };
-    for connection in notified {
-        // Whoever has not been reached by then reads slowly, or has asked on this connection.
-        let _ = timeout(NOTIFIED_WITHIN, connection.queue.written()).await;
+    if !notified.is_empty() {
+        let written = async {
+            for connection in &notified {
+                connection.queue.written().await;
+            }
+        };
+        // Writing takes longer to a client that reads slowly, and must wait where the request came over
+        // the same WebSocket.
+        let _ = timeout(NOTIFIED_WITHIN, written).await;
     }
     result
 }

@@ -183,7 +183,8 @@ impl World {
             .expect("texts can be written to");
         for key in keys {
             let account = self.svm.get_account(&key).unwrap_or_default();
-            // Nobody's transaction changes them, and LiteSVM gives sysvars one lamport.
+            // Transactions cannot change these. LiteSVM's sysvar accounts have one lamport, where mainnet's
+            // are rent-exempt.
             if key == RENT || account.executable {
                 continue;
             }
