@@ -302,7 +302,10 @@ const cases = {
     assert.ok((await connection.getEpochInfo()).slotsInEpoch > 0);
     assert.equal((await connection.getClusterNodes()).length, 1);
     assert.ok((await connection.getSupply()).value.total > 0);
-    assert.deepEqual((await connection.getVoteAccounts()).current, []);
+    const validators = await connection.getVoteAccounts();
+    assert.deepEqual(validators.delinquent, []);
+    assert.equal(validators.current.length, 1);
+    assert.ok(await connection.getAccountInfo(new PublicKey(validators.current[0].votePubkey)));
     assert.ok(Array.isArray(await connection.getRecentPrioritizationFees()));
     assert.ok((await connection.getRecentPerformanceSamples(1)).length <= 1);
     assert.ok((await connection.getSlotLeader()).length > 30);

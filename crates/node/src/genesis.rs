@@ -18,9 +18,11 @@ use crate::{
     options::Options,
     source::reset_future_slot,
     token::{NATIVE_MINT, native_mint},
+    validator,
 };
 
-/// Stake that no account shows, in lamports: about mainnet's. Without it no delegation would warm up.
+/// The stake of the node's own validator, in lamports: about all of mainnet's. No stake account shows
+/// it. Without it no delegation would warm up.
 const STAKE: u64 = 400_000_000_000_000_000;
 /// The balance of the identity, in lamports.
 const IDENTITY_LAMPORTS: u64 = 500_000_000_000;
@@ -41,7 +43,8 @@ pub(crate) fn epoch_schedule(options: &Options) -> EpochSchedule {
 /// Creates the state of a new cluster whose clock shows `timestamp`.
 pub(crate) fn state(options: &Options, timestamp: i64) -> State {
     let mut state = State::genesis_with(options.features, &epoch_schedule(options));
-    let stake = EpochStake { total: STAKE, ..EpochStake::default() };
+    let vote_accounts = [(options.vote_account, STAKE)].into();
+    let stake = EpochStake { total: STAKE, vote_accounts };
     state.stakes = Stakes::constant(stake, 0..=1);
     let given = options.accounts.iter().cloned().map(|(key, mut account)| {
         reset_future_slot(&mut account, options.first_slot.saturating_sub(1));
@@ -76,7 +79,10 @@ fn own_accounts(options: &Options) -> Vec<(Pubkey, AccountSharedData)> {
     let mut accounts: Vec<_> = known.iter().map(|it| (it.key(), it.account().clone())).collect();
     accounts.extend(features(options.features, &rent));
     accounts.push((NATIVE_MINT, native_mint()));
-    accounts.push((options.identity.pubkey(), wallet(IDENTITY_LAMPORTS)));
+    let identity = options.identity.pubkey();
+    accounts.push((identity, wallet(IDENTITY_LAMPORTS)));
+    let vote_account = validator::vote_account(&options.vote_account, &identity, &rent);
+    accounts.push((options.vote_account, vote_account));
     if options.faucet_lamports > 0 {
         accounts.push((options.faucet.pubkey(), wallet(options.faucet_lamports)));
         accounts.extend(options.mint.map(|mint| (mint, wallet(options.faucet_lamports))));

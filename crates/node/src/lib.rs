@@ -30,7 +30,8 @@
 //! | `committer` | the thread that writes to the ledger |
 //! | `chain`, `index`, `shared` | what readers see |
 //! | `trace` | [`Trace`]: the call tree of a transaction |
-//! | `genesis`, `landed`, `diff`, `cost`, `token` | the first state; what is recorded of transactions |
+//! | `genesis`, `validator` | the first state |
+//! | `landed`, `diff`, `cost`, `token` | what is recorded of transactions |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -63,6 +64,7 @@ mod source;
 mod timeline;
 mod token;
 mod trace;
+mod validator;
 mod view;
 mod writer;
 

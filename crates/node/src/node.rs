@@ -320,6 +320,7 @@ fn info(options: &Options, header: &Header, restored_slot: Option<u64>) -> Info 
         genesis_hash: header.genesis_hash,
         created: header.created,
         identity: options.identity.pubkey(),
+        vote_account: options.vote_account,
         faucet: (options.faucet_lamports > 0).then(|| options.faucet.pubkey()),
         slot_milliseconds: options.slot_milliseconds,
         epoch_schedule: genesis::epoch_schedule(options),

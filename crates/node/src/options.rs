@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use solana_account::AccountSharedData;
 use solana_keypair::Keypair;
 use solana_pubkey::Pubkey;
+use solana_signer::Signer as _;
 
 use crate::{
     clock::{Clock, SystemClock},
@@ -52,6 +53,8 @@ pub struct Options {
     pub mint: Option<Pubkey>,
     /// The node's identity, which collects fees.
     pub identity: Keypair,
+    /// The vote account of the node's own validator.
+    pub vote_account: Pubkey,
     /// The key of the faucet.
     pub faucet: Keypair,
     /// The number of threads that execute the transactions of a block. Signatures are verified before,
@@ -83,6 +86,7 @@ impl Default for Options {
             faucet_lamports: 500_000_000_u64.saturating_mul(LAMPORTS_PER_SOL),
             mint: None,
             identity: well_known_keypair("identity"),
+            vote_account: well_known_keypair("vote account").pubkey(),
             faucet: well_known_keypair("faucet"),
             threads: 1,
             events_max: 8192,

@@ -29,6 +29,8 @@ pub struct Info {
     pub created: i64,
     /// The node's identity.
     pub identity: Pubkey,
+    /// The vote account of the node's own validator.
+    pub vote_account: Pubkey,
     /// The address of the faucet, if there is one.
     pub faucet: Option<Pubkey>,
     /// The duration of a slot, in milliseconds.

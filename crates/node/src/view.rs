@@ -231,6 +231,13 @@ impl View {
         }
     }
 
+    /// Returns the stake of a vote account in the epoch, in lamports; `None` if it has none.
+    #[must_use]
+    pub fn stake(&self, vote_account: &Pubkey) -> Option<u64> {
+        let epoch = self.epoch_info().epoch;
+        self.bank.stakes().of(epoch).vote_accounts.get(vote_account).copied()
+    }
+
     /// Returns the active features.
     #[must_use]
     pub fn features(&self) -> FeatureSet {

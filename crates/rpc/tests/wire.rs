@@ -237,3 +237,16 @@ fn web_sockets_count_as_connections() {
         }
     }
 }
+
+#[test]
+fn the_leader_schedule_has_every_slot_of_the_epoch() {
+    let node = selkie_node::Options { slots_per_epoch: 32, ..Default::default() };
+    let node = TestNode::start_node(node, Options { rpc_port: 0, ..Options::default() });
+    let slots = (0..32).map(|slot| slot.to_string()).collect::<Vec<_>>().join(",");
+    let own = r#""FPGEgaV3hz37zQj1jiAgPAkopM2gZtpMkfDx1CaLSvFr""#;
+    let schedule = format!(r#""result":{{{own}:[{slots}]}}"#);
+    call(&node, "getLeaderSchedule", "[]", &schedule);
+    call(&node, "getLeaderSchedule", &format!(r#"[null,{{"identity":{own}}}]"#), &schedule);
+    call(&node, "getLeaderSchedule", r#"[{"identity":null}]"#, &schedule);
+    call(&node, "getLeaderSchedule", "[1000]", r#""result":null"#);
+}

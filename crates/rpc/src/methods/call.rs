@@ -3,6 +3,7 @@
 use core::{fmt::Debug, net::SocketAddr};
 
 use selkie_node::{Node, View};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use solana_account::AccountSharedData;
 use solana_commitment_config::CommitmentLevel;
@@ -49,8 +50,58 @@ pub struct Addresses {
     pub quic: Option<SocketAddr>,
 }
 
+/// What answers a method with a value.
+pub(crate) type ValueHandler = fn(&Call<'_>, &mut Params) -> Result<Value, RpcError>;
+
+/// What answers a method with more than a value.
+pub(crate) type ReplyHandler = fn(&Call<'_>, &mut Params) -> Result<Reply, RpcError>;
+
 /// What answers a method.
-pub(crate) type Handler = fn(&Call<'_>, &mut Params) -> Result<Value, RpcError>;
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Handler {
+    Value(ValueHandler),
+    Reply(ReplyHandler),
+}
+
+impl Handler {
+    /// Answers a request.
+    pub(crate) fn answer(self, call: &Call<'_>, params: &mut Params) -> Result<Reply, RpcError> {
+        match self {
+            Self::Value(answer) => answer(call, params).map(Reply::Value),
+            Self::Reply(answer) => answer(call, params),
+        }
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    Value(Value),
+    /// An address and every slot of an epoch, which are its. They are written one by one: as a value
+    /// they would take many times the memory of their text.
+    Schedule {
+        leader: String,
+        slots: u64,
+    },
+}
+
+impl Serialize for Reply {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Value(value) => value.serialize(serializer),
+            Self::Schedule { leader, slots } => serializer.collect_map([(leader, Slots(*slots))]),
+        }
+    }
+}
+
+/// The slots of an epoch, counted from its first.
+struct Slots(u64);
+
+impl Serialize for Slots {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(0..self.0)
+    }
+}
 
 impl Call<'_> {
     /// Fetches accounts that are missing here from the cluster that the node is a fork of.

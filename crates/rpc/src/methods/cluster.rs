@@ -151,38 +151,6 @@ pub(super) fn get_slot_leaders(call: &Call<'_>, params: &mut Params) -> Result<V
     Ok((0..limit).map(|_| json!(identity)).collect())
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct LeaderScheduleConfig {
-    identity: Option<String>,
-    commitment: Commitment,
-}
-
-/// Returns the slots of the epoch, all of which are this node's; null if the epoch is not the
-/// current one.
-pub(super) fn get_leader_schedule(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
-    // The configuration may come first, in place of the slot.
-    let at = usize::from(!params.peek(0).is_object());
-    let slot: Option<u64> = if at == 0 { None } else { params.optional(0)? };
-    let config: LeaderScheduleConfig = params.or_default(at)?;
-    let own = call.node.info().identity;
-    let wanted = config.identity.map(|text| parse_key(&text)).transpose()?;
-    let info = call.node.view(config.commitment.level()).epoch_info();
-    let schedule = &call.node.info().epoch_schedule;
-    if slot.is_some_and(|slot| schedule.get_epoch(slot) != info.epoch) {
-        return Ok(Value::Null);
-    }
-    if wanted.is_some_and(|wanted| wanted != own) {
-        return Ok(json!({}));
-    }
-    let slots: Vec<u64> = (0..info.slots_in_epoch).collect();
-    Ok(json!({ own.to_string(): slots }))
-}
-
-pub(super) fn get_vote_accounts(_: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
-    Ok(json!({ "current": [], "delinquent": [] }))
-}
-
 /// There is no inflation: no stake votes.
 pub(super) fn get_inflation_governor(_: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
     Ok(json!({

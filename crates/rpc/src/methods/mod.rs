@@ -9,10 +9,11 @@ mod sending;
 mod table;
 mod tokens;
 mod traces;
+mod votes;
 mod wire;
 
 pub use call::{API_VERSION, Addresses};
-pub(crate) use call::{Call, Subscribers, rank};
+pub(crate) use call::{Call, Reply, Subscribers, rank};
 pub(crate) use history::{block_value, confirmation};
 pub(crate) use table::{Access, find};
 pub use table::{

@@ -1,7 +1,11 @@
 //! The table of methods and subscriptions, from which the server dispatches and `docs/rpc.md` is
 //! made.
 
-use crate::methods::{accounts, call::Handler, cheats, cluster, history, sending, tokens, traces};
+use crate::methods::{
+    accounts,
+    call::{Handler, ReplyHandler, ValueHandler},
+    cheats, cluster, history, sending, tokens, traces, votes,
+};
 
 /// Who may call a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,19 +61,30 @@ const fn quick(
     name: &'static str,
     params: &'static str,
     result: &'static str,
-    handler: Handler,
+    handler: ValueHandler,
 ) -> Method {
     let (weight, access) = (Weight::Quick, Access::Anyone);
-    Method { name, alias: "", params, result, weight, access, handler }
+    Method { name, alias: "", params, result, weight, access, handler: Handler::Value(handler) }
 }
 
 const fn slow(
     name: &'static str,
     params: &'static str,
     result: &'static str,
-    handler: Handler,
+    handler: ValueHandler,
 ) -> Method {
     Method { weight: Weight::Slow, ..quick(name, params, result, handler) }
+}
+
+/// A quick method whose answer is written without being a value first.
+const fn written(
+    name: &'static str,
+    params: &'static str,
+    result: &'static str,
+    handler: ReplyHandler,
+) -> Method {
+    let (weight, access) = (Weight::Quick, Access::Anyone);
+    Method { name, alias: "", params, result, weight, access, handler: Handler::Reply(handler) }
 }
 
 const fn cheat(
@@ -77,7 +92,7 @@ const fn cheat(
     alias: &'static str,
     params: &'static str,
     result: &'static str,
-    handler: Handler,
+    handler: ValueHandler,
 ) -> Method {
     Method { alias, access: Access::Loopback, ..slow(name, params, result, handler) }
 }
@@ -108,7 +123,7 @@ pub const METHODS: &[Method] = &[
     quick("getInflationReward", "pubkeys, [config]", "null for each address", cluster::get_inflation_reward),
     slow("getLargestAccounts", "[config]", "the 20 richest accounts", accounts::get_largest_accounts),
     quick("getLatestBlockhash", "[config]", "blockhash and last valid block height", sending::get_latest_blockhash),
-    slow("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's", cluster::get_leader_schedule),
+    written("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's", votes::get_leader_schedule),
     quick("getMaxRetransmitSlot", "", "the newest slot", cluster::get_max_slot),
     quick("getMaxShredInsertSlot", "", "the newest slot", cluster::get_max_slot),
     quick("getMinimumBalanceForRentExemption", "length, [config]", "lamports", accounts::get_minimum_balance),
@@ -131,7 +146,7 @@ pub const METHODS: &[Method] = &[
     quick("getTransaction", "signature, [config]", "the transaction with its slot and results, or null", history::get_transaction),
     quick("getTransactionCount", "[config]", "the number of transactions since genesis", cluster::get_transaction_count),
     quick("getVersion", "", "the version of agave that is served, and the feature set", cluster::get_version),
-    quick("getVoteAccounts", "[config]", "none", cluster::get_vote_accounts),
+    quick("getVoteAccounts", "[config]", "the node, as a validator that votes for every block; other vote accounts as their data says", votes::get_vote_accounts),
     quick("isBlockhashValid", "blockhash, [config]", "whether transactions with it are accepted", sending::is_blockhash_valid),
     quick("minimumLedgerSlot", "", "the first slot of the history", cluster::get_first_available_block),
     quick("requestAirdrop", "pubkey, lamports, [config]", "the signature of a transfer from the faucet", sending::request_airdrop),

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::{
     error::RpcError,
-    methods::{self, Access, Call, Method, Weight},
+    methods::{self, Access, Call, Method, Reply, Weight},
     options::Options,
     params::Params,
     server::{
@@ -52,14 +52,14 @@ impl Request {
 pub(crate) struct Response {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) result: Option<Value>,
+    pub(crate) result: Option<Reply>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<RpcError>,
     id: Value,
 }
 
 /// Returns the answer to a request with an id.
-pub(crate) fn response(id: Value, result: Result<Value, RpcError>) -> Response {
+pub(crate) fn response(id: Value, result: Result<Reply, RpcError>) -> Response {
     let (result, error) = match result {
         Ok(result) => (Some(result), None),
         Err(error) => (None, Some(error)),
@@ -120,7 +120,7 @@ pub(crate) async fn call(
     shared: &Arc<Shared>,
     peer: &Peer,
     request: Request,
-) -> Result<Value, RpcError> {
+) -> Result<Reply, RpcError> {
     let started = Instant::now();
     let method = methods::find(&request.method);
     let result = match method {
@@ -143,7 +143,7 @@ async fn run(
     shared: &Arc<Shared>,
     method: &'static Method,
     params: Option<Value>,
-) -> Result<Value, RpcError> {
+) -> Result<Reply, RpcError> {
     let (least, most) = method.arity();
     let mut params = Params::new(params, least, most)?;
     let mut work = move |shared: &Shared| {
@@ -151,7 +151,7 @@ async fn run(
         let (node, addresses) = (&shared.node, &shared.addresses);
         let subscribers = CatchUp::new(shared);
         let call = Call { node, addresses, fetches: *fetches, limits, subscribers: &subscribers };
-        let result = (method.handler)(&call, &mut params);
+        let result = method.handler.answer(&call, &mut params);
         (result, subscribers.notified())
     };
     let weight = if shared.options.fetches { Weight::Slow } else { method.weight };

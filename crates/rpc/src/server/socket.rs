@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use crate::{
     error::RpcError,
+    methods::Reply,
     server::{
         dispatch::{self, Request, Response, response},
         hub::Connection,
@@ -130,7 +131,7 @@ impl Session<'_> {
         let id = request.id.clone();
         let (method, params) = (request.method.as_str(), request.params.as_ref());
         let result = match subscribe::handle(self.shared, &self.connection, method, params) {
-            Some(result) => result,
+            Some(result) => result.map(Reply::Value),
             // Clients send the notification `ping` to keep connections open.
             None if id.is_none() => return None,
             None => dispatch::call(self.shared, &self.peer, request).await,
@@ -167,7 +168,10 @@ impl Session<'_> {
 
 /// Returns the id of the subscription that an answer may announce.
 fn id_of(answer: &Response) -> Option<u64> {
-    answer.result.as_ref().and_then(Value::as_u64)
+    match &answer.result {
+        Some(Reply::Value(value)) => value.as_u64(),
+        _ => None,
+    }
 }
 
 fn frame(code: u16, reason: &'static str) -> CloseFrame {

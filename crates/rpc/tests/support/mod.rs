@@ -23,8 +23,13 @@ impl TestNode {
 
     /// Starts both with options of the server.
     pub(crate) fn start_with(options: Options) -> Self {
+        Self::start_node(selkie_node::Options::default(), options)
+    }
+
+    /// Starts both with options of each.
+    pub(crate) fn start_node(node: selkie_node::Options, options: Options) -> Self {
         let runtime = Runtime::new().unwrap();
-        let node = Node::start(selkie_node::Options::default()).unwrap();
+        let node = Node::start(node).unwrap();
         let server = runtime.block_on(Server::start(node, options)).unwrap();
         Self { server: Some(server), runtime }
     }

@@ -18,6 +18,7 @@ use crate::ids;
 
 pub(crate) use account::Account;
 pub(crate) use tokens::{Mint, TokenAccount, mint_of};
+pub(crate) use votes::info as vote_info;
 
 /// The owner of accounts that are shown, the name of its program, and what reads them.
 struct Row {

@@ -14,7 +14,12 @@ const VERSION: u32 = 3;
 const HEAD: &str = "nodePubkey:key authorizedWithdrawer:key inflationRewardsCollector:key blockRevenueCollector:key inflationRewardsCommissionBps:u16 blockRevenueCommissionBps:u16 pendingDelegatorRewards:su64";
 
 pub(super) fn vote(account: &Account<'_>) -> Option<Value> {
-    let mut reader = Reader::new(account.data);
+    info(account.data).map(|info| typed("vote", &Value::Object(info)))
+}
+
+/// Returns the fields of a vote account's data.
+pub(crate) fn info(data: &[u8]) -> Option<Map<String, Value>> {
+    let mut reader = Reader::new(data);
     if reader.u32()? != VERSION {
         return None;
     }
@@ -36,7 +41,7 @@ pub(super) fn vote(account: &Account<'_>) -> Option<Value> {
     let credits = list(&mut reader, "epoch:u64 credits:su64 previousCredits:su64")?;
     info.insert("epochCredits".to_owned(), credits);
     read_fields(&mut reader, "lastTimestamp{ slot:u64 timestamp:i64 }", &mut info)?;
-    Some(typed("vote", &Value::Object(info)))
+    Some(info)
 }
 
 /// Reads entries behind their number.

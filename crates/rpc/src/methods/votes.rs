@@ -1,0 +1,108 @@
+//! Vote accounts, and the leaders of slots.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use solana_account::ReadableAccount as _;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::vote;
+
+use crate::{
+    config::Commitment,
+    error::RpcError,
+    methods::call::{Call, Reply},
+    params::{Params, parse_key},
+    parsed::accounts::vote_info,
+};
+
+/// How many slots the last vote of a validator may be behind before it counts as delinquent.
+const DELINQUENT_SLOTS: u64 = 128;
+/// The most epochs whose credits are shown.
+const CREDITS_MAX: usize = 5;
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcGetVoteAccountsConfig")]
+struct VoteAccountsConfig {
+    vote_pubkey: Option<String>,
+    commitment: Commitment,
+    keep_unstaked_delinquents: Option<bool>,
+    delinquent_slot_distance: Option<u64>,
+}
+
+/// Returns the vote accounts. That of the node itself counts as having voted for every block, others
+/// as their data says.
+pub(super) fn get_vote_accounts(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let config: VoteAccountsConfig = params.or_default(0)?;
+    let wanted = config.vote_pubkey.map(|text| parse_key(&text)).transpose()?;
+    let view = call.node.view(config.commitment.level());
+    let (slot, own) = (view.slot(), call.node.info().vote_account);
+    let accounts = view.program_accounts(&vote::ID).into_iter();
+    let accounts = accounts.filter(|(key, _)| wanted.is_none_or(|wanted| wanted == *key));
+    let shown = accounts.filter_map(|(key, account)| {
+        let mut info = vote_info(account.data())?;
+        if key == own {
+            info.insert("votes".to_owned(), json!([{ "slot": slot }]));
+            let root = call.node.slot(solana_commitment_config::CommitmentLevel::Finalized);
+            info.insert("rootSlot".to_owned(), json!(root.min(slot)));
+        }
+        Some(vote_account(&key, &info, view.stake(&key)))
+    });
+    let distance = config.delinquent_slot_distance.unwrap_or(DELINQUENT_SLOTS);
+    // Agave's: in the first slots, whoever has voted is current.
+    let oldest = slot.checked_sub(distance).unwrap_or(0);
+    let (current, mut delinquent): (Vec<Value>, Vec<Value>) =
+        shown.partition(|account| account["lastVote"].as_u64() > Some(oldest));
+    if !config.keep_unstaked_delinquents.unwrap_or(false) {
+        delinquent.retain(|account| account["activatedStake"] != 0);
+    }
+    Ok(json!({ "current": current, "delinquent": delinquent }))
+}
+
+/// Returns what is shown of a vote account with these fields.
+fn vote_account(key: &Pubkey, info: &Map<String, Value>, stake: Option<u64>) -> Value {
+    let list = |name| info.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let last_vote = list("votes").last().and_then(|vote| vote["slot"].as_u64());
+    let credits = list("epochCredits");
+    let number = |value: &Value| value.as_str().and_then(|text| text.parse::<u64>().ok());
+    let credits = credits
+        .iter()
+        .skip(credits.len().saturating_sub(CREDITS_MAX))
+        .map(|it| json!([it["epoch"], number(&it["credits"]), number(&it["previousCredits"])]));
+    json!({
+        "activatedStake": stake.unwrap_or(0),
+        "commission": info.get("commission"),
+        "epochCredits": credits.collect::<Vec<_>>(),
+        "epochVoteAccount": stake.is_some(),
+        "inflationRewardsCommissionBps": info.get("inflationRewardsCommissionBps"),
+        "lastVote": last_vote.unwrap_or(0),
+        "nodePubkey": info.get("nodePubkey"),
+        "rootSlot": info.get("rootSlot").and_then(Value::as_u64).unwrap_or(0),
+        "votePubkey": key.to_string(),
+    })
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct LeaderScheduleConfig {
+    identity: Option<String>,
+    commitment: Commitment,
+}
+
+/// Returns the slots of the epoch, all of which are this node's; null if the epoch is not the
+/// current one.
+pub(super) fn get_leader_schedule(call: &Call<'_>, params: &mut Params) -> Result<Reply, RpcError> {
+    // The configuration may come first, in place of the slot.
+    let at = usize::from(!params.peek(0).is_object());
+    let slot: Option<u64> = if at == 0 { None } else { params.optional(0)? };
+    let config: LeaderScheduleConfig = params.or_default(at)?;
+    let own = call.node.info().identity;
+    let wanted = config.identity.map(|text| parse_key(&text)).transpose()?;
+    let info = call.node.view(config.commitment.level()).epoch_info();
+    let schedule = &call.node.info().epoch_schedule;
+    if slot.is_some_and(|slot| schedule.get_epoch(slot) != info.epoch) {
+        return Ok(Reply::Value(Value::Null));
+    }
+    if wanted.is_some_and(|wanted| wanted != own) {
+        return Ok(Reply::Value(json!({})));
+    }
+    Ok(Reply::Schedule { leader: own.to_string(), slots: info.slots_in_epoch })
+}
