@@ -42,6 +42,8 @@ pub struct Options {
     pub builtins: Builtins,
     /// Size of a transaction's log, in bytes, after which lines are dropped.
     pub log_bytes_max: usize,
+    /// The compute unit limit of every transaction, whatever it asks for; `None` for what it asks for.
+    pub compute_unit_limit: Option<u64>,
     /// How many threads hash the accounts of a bank that is frozen. The hash does not depend on it.
     pub hashing_threads: usize,
 }
@@ -53,6 +55,7 @@ impl Default for Options {
             hard_forks: Vec::new(),
             builtins: Builtins::default(),
             log_bytes_max: selkie_svm::cost::LOG_BYTES_MAX,
+            compute_unit_limit: None,
             hashing_threads: 1,
         }
     }

@@ -82,6 +82,7 @@ impl Bank {
             lamports_per_signature: state.lamports_per_signature,
             epoch_stake: stakes.of(schedule.get_epoch(slot)).clone(),
             log_bytes_max: shared.options.log_bytes_max,
+            compute_unit_limit: shared.options.compute_unit_limit,
             ..Environment::default()
         };
         let parts = Parts {
@@ -153,6 +154,7 @@ impl<'p> BankBuilder<'p> {
             lamports_per_signature: environment.lamports_per_signature,
             epoch_stake,
             log_bytes_max: environment.log_bytes_max,
+            compute_unit_limit: environment.compute_unit_limit,
         };
         let parts = Parts {
             ancestors: self.ancestors,

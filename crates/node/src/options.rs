@@ -64,6 +64,8 @@ pub struct Options {
     pub events_max: usize,
     /// The size of a transaction's log in bytes after which lines are dropped; `None` for mainnet's.
     pub log_bytes_max: Option<usize>,
+    /// The compute unit limit of every transaction, whatever it asks for; `None` for what it asks for.
+    pub compute_unit_limit: Option<u64>,
     /// Where accounts that the cluster does not have come from.
     pub fetch: Option<Arc<dyn Fetch>>,
 }
@@ -91,6 +93,7 @@ impl Default for Options {
             threads: 1,
             events_max: 8192,
             log_bytes_max: None,
+            compute_unit_limit: None,
             fetch: None,
         }
     }

@@ -189,6 +189,7 @@ pub(crate) fn new_forks(state: State, options: &crate::options::Options) -> Fork
     let settings = BankSettings {
         slot_milliseconds: options.slot_milliseconds.max(1),
         log_bytes_max: options.log_bytes_max.unwrap_or(defaults.log_bytes_max),
+        compute_unit_limit: options.compute_unit_limit,
         ..defaults
     };
     Forks::new(state, Arc::new(ProgramCache::new()), settings)

@@ -105,7 +105,10 @@ pub fn check<'t>(
     let writable = writable(transaction, &keys, writable_loaded);
     let features = environment.features;
     let price = environment.lamports_per_signature;
-    let budget = TransactionBudget::of(transaction, &requests, features, price)?;
+    let mut budget = TransactionBudget::of(transaction, &requests, features, price)?;
+    if let Some(limit) = environment.compute_unit_limit {
+        budget.compute.compute_unit_limit = limit;
+    }
     let mut entry = blockhash_queue.blockhash_entry(transaction.blockhash());
     let mut nonce = None;
     if entry.is_none() {

@@ -38,6 +38,9 @@ pub struct Environment {
     /// The limit of a transaction's log in bytes, beyond which lines are dropped. It is the same on all
     /// clusters; tools may raise it.
     pub log_bytes_max: usize,
+    /// The compute unit limit of every transaction, whatever it asks for; `None`, as on all clusters,
+    /// for what it asks for.
+    pub compute_unit_limit: Option<u64>,
 }
 
 impl Default for Environment {
@@ -53,6 +56,7 @@ impl Default for Environment {
             lamports_per_signature: LAMPORTS_PER_SIGNATURE,
             epoch_stake: EpochStake::default(),
             log_bytes_max: LOG_BYTES_MAX,
+            compute_unit_limit: None,
         }
     }
 }
