@@ -18,19 +18,27 @@ struct Node {
     process: Child,
     lines: Lines<BufReader<ChildStdout>>,
     url: String,
+    /// The first line that has an address.
+    ready: String,
 }
 
 impl Node {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_in(Path::new("."), arguments)
+    }
+
+    fn start_in(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_selkie"));
-        command.args(["node", "--rpc-port", "0"]).args(arguments).stdout(Stdio::piped());
+        command.args(["node", "--rpc-port", "0"]).args(arguments);
+        command.current_dir(folder).stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let mut node = Self { process, lines, url: String::new() };
+        let mut node = Self { process, lines, url: String::new(), ready: String::new() };
         let line = node.find("127.0.0.1");
         let (_, address) = line.split_once("http://").unwrap();
         let end = address.find('"').unwrap_or(address.len());
         node.url = format!("http://{}", &address[..end]);
+        node.ready = line;
         node
     }
 
@@ -137,13 +145,39 @@ fn options_of_the_test_validator_are_taken_under_its_name_too() {
     let line = "--reset --quiet --rpc-port 0 --faucet-port 9900 --gossip-port 8001 \
                 --gossip-host 127.0.0.1 --dynamic-port-range 8002-8030 --limit-ledger-size \
                 --ticks-per-slot 8 --log-messages-bytes-limit 5000 --account-index program-id \
+                --account-index spl-token-mint spl-token-owner --bind-address localhost \
                 --rpc-pubsub-enable-block-subscription --rpc-pubsub-enable-vote-subscription \
                 --faucet-time-slice-secs 60 --faucet-per-time-sol-cap 1.5 --inflation-fixed \
-                --faucet-per-request-sol-cap 1 --enable-rpc-bigtable-ledger-storage --print-config";
+                --faucet-per-request-sol-cap --enable-rpc-bigtable-ledger-storage \
+                --enable-bigtable-ledger-upload --rpc-bigtable-app-profile-id default \
+                --rpc-pubsub-max-active-subscriptions 5 --rpc-pubsub-worker-threads 2 \
+                --rpc-faucet-address 127.0.0.1:9900 --geyser-plugin-config a.json b.json \
+                --transaction-account-lock-limit 64 --max-compute-units 90000 -C cli.yml \
+                --clone 11111111111111111111111111111112 11111111111111111111111111111113 \
+                --clone-upgradeable-program 11111111111111111111111111111114 \
+                --maybe-clone 11111111111111111111111111111115 11111111111111111111111111111116 \
+                --deactivate-feature 11111111111111111111111111111117 \
+                11111111111111111111111111111118 --account-dir one two --warp-slot --print-config";
     let output = Command::new(&name).args(line.split_whitespace()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let config = String::from_utf8(output.stdout).unwrap();
     assert!(config.contains("log-bytes = 5000") && config.contains("reset = true"), "{config}");
+    let (one, six) =
+        ("\"11111111111111111111111111111112\"", "\"11111111111111111111111111111118\"");
+    for line in [
+        "bind-address = \"127.0.0.1\"",
+        "warp-slot = \"cluster\"",
+        "compute-unit-limit = 90000",
+        "account-dir = [\"one\", \"two\"]",
+        &format!(
+            "clone = [{one}, {}, {}]",
+            one.replace("12\"", "13\""),
+            one.replace("12\"", "14\"")
+        ),
+        &format!("deactivate-feature = [{}, {six}]", six.replace("18\"", "17\"")),
+    ] {
+        assert!(config.lines().any(|it| it == line), "{line} is not in\n{config}");
+    }
     // What would have no effect is not in the configuration.
     assert!(!config.contains("gossip") && !config.contains("faucet-port"), "{config}");
 }
@@ -163,4 +197,65 @@ fn the_summary_names_the_features_that_are_active() {
     assert!(second.find("features").contains("those of the ledger: "));
     let mut third = Node::start(&[]);
     assert!(third.find("features").contains(" mainnet (of "));
+}
+
+#[test]
+fn what_is_not_there_is_a_warning() {
+    let folder = folder("node-warnings");
+    let refused = ["node", "--rpc-port", "0", "--rpc-bigtable-instance", "x", "--features", "none"];
+    let output = selkie(&folder, &refused);
+    let warning = "--rpc-bigtable-instance has no effect: BigTable is not supported";
+    assert!(output.stderr.contains(warning), "{}", output.stderr);
+    let index = selkie(&folder, &["node", "--account-index", "color", "--print-config"]);
+    assert!(index.stderr.contains("program-id"), "{}", index.stderr);
+}
+
+#[test]
+fn the_default_mint_is_the_key_of_the_solana_cli() {
+    let folder = folder("node-mint");
+    let key = selkie(&folder, &["keygen", "new", "id.json", "--json"]);
+    let key = key.json()["address"].as_str().unwrap().to_owned();
+    let config = format!(
+        "---\njson_rpc_url: http://x\nkeypair_path: \"{}\"\n",
+        folder.join("id.json").display()
+    );
+    std::fs::write(folder.join("cli.yml"), config).unwrap();
+    let config = folder.join("cli.yml");
+    let node = Node::start(&["-C", config.to_str().unwrap(), "--faucet-sol", "7"]);
+    let shown = selkie(&folder, &["account", "show", &key, "--url", &node.url]);
+    assert!(shown.stdout.contains("7 SOL"), "{}", shown.text());
+    let missing = selkie(&folder, &["node", "--rpc-port", "0", "-C", "none.yml"]);
+    assert!(missing.stderr.contains("cannot read none.yml"), "{}", missing.stderr);
+}
+
+#[test]
+fn account_files_are_found_among_fixtures() {
+    let folder = folder("node-fixtures");
+    let origin = Node::start(&[]);
+    origin.check(&folder, "airdrop 2");
+    let shown = selkie(&folder, &["account", "show", "test:payer", "--url", &origin.url, "--json"]);
+    let payer = shown.json()["pubkey"].as_str().unwrap().to_owned();
+    std::fs::create_dir_all(folder.join("tests/fixtures")).unwrap();
+    let dump = ["account", "dump", &payer, "tests/fixtures/payer.json", "--url", &origin.url];
+    assert_eq!(selkie(&folder, &dump).code, Some(0));
+    let other = "11111111111111111111111111111112";
+    let node = Node::start_in(
+        &folder,
+        &["--account", "-", "payer.json", "--account", other, "payer.json"],
+    );
+    for address in [payer.as_str(), other] {
+        let shown = selkie(&folder, &["account", "show", address, "--url", &node.url]);
+        assert!(shown.stdout.contains("2 SOL"), "{}", shown.text());
+    }
+}
+
+#[test]
+fn a_node_starts_in_the_slot_of_another_cluster() {
+    let origin = Node::start(&["--warp-slot", "5000"]);
+    let node = Node::start(&["--log-format", "json", "--url", &origin.url, "--warp-slot"]);
+    let ready: Value = serde_json::from_str(&node.ready).unwrap();
+    assert!(ready["slot"].as_u64() >= Some(5000), "{ready}");
+    let folder = folder("node-warp");
+    let refused = selkie(&folder, &["node", "--rpc-port", "0", "-w"]);
+    assert!(refused.stderr.contains("needs a cluster"), "{}", refused.stderr);
 }

@@ -322,6 +322,7 @@ fn info(options: &Options, header: &Header, restored_slot: Option<u64>) -> Info 
         identity: options.identity.pubkey(),
         vote_account: options.vote_account,
         faucet: (options.faucet_lamports > 0).then(|| options.faucet.pubkey()),
+        mint: options.mint.filter(|_| restored_slot.is_none() && options.faucet_lamports > 0),
         slot_milliseconds: options.slot_milliseconds,
         epoch_schedule: genesis::epoch_schedule(options),
         history: options.history,

@@ -33,6 +33,9 @@ pub struct Info {
     pub vote_account: Pubkey,
     /// The address of the faucet, if there is one.
     pub faucet: Option<Pubkey>,
+    /// The address that got as much as the faucet; `None` if there is none, or for a cluster of a
+    /// ledger.
+    pub mint: Option<Pubkey>,
     /// The duration of a slot, in milliseconds.
     pub slot_milliseconds: u64,
     /// The epoch schedule.

@@ -1,6 +1,10 @@
 //! Arguments of `selkie node`, which are also the keys of its configuration file.
 
-use std::{net::IpAddr, path::PathBuf};
+use std::{
+    net::{IpAddr, ToSocketAddrs as _},
+    path::PathBuf,
+    str::FromStr,
+};
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde::{Deserialize, Serialize};
@@ -18,8 +22,9 @@ Options of solana-test-validator have the same names; under the name solana-test
 symbolic link), the command takes that tool's command line. docs/node.md compares the two.")]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct NodeArgs {
-    /// Read options from a TOML file; those given here override it
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// Read options from a TOML file; those given here override it. From a configuration of the
+    /// Solana CLI, a YAML file, the node takes the default of --mint
+    #[arg(short = 'C', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[serde(skip)]
     pub(crate) config: Option<PathBuf>,
 
@@ -30,9 +35,14 @@ pub(crate) struct NodeArgs {
 
     /// Port for RPC over HTTP and WebSocket; the next one serves WebSocket too, and 0 picks a
     /// free one [default: 8899]
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", visible_alias = "port")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rpc_port: Option<u16>,
+
+    /// Port for WebSocket alone [default: the one after --rpc-port]
+    #[arg(long, value_name = "PORT")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ws_port: Option<u16>,
 
     /// Port for transactions over QUIC; 0 picks a free one, which clients learn by getClusterNodes
     /// [default: 0]
@@ -40,8 +50,8 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tpu_port: Option<u16>,
 
-    /// Address to listen on [default: 127.0.0.1]
-    #[arg(long, value_name = "ADDRESS")]
+    /// Address to listen on, or the name of a host [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", visible_alias = "host", value_parser = host)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bind_address: Option<IpAddr>,
 
@@ -66,7 +76,7 @@ pub(crate) struct NodeArgs {
     pub(crate) slot_milliseconds: Option<u64>,
 
     /// When blocks are produced [default: on-demand]
-    #[arg(long, value_enum, value_name = "MODE")]
+    #[arg(long, value_enum, value_name = "MODE", visible_alias = "block-production-mode")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) blocks: Option<BlocksArg>,
 
@@ -85,10 +95,10 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slots_per_epoch: Option<u64>,
 
-    /// Start at this slot
-    #[arg(short = 'w', long, value_name = "SLOT")]
+    /// Start at this slot; without a number, at the current one of the cluster at --url
+    #[arg(short = 'w', long, value_name = "SLOT", num_args = 0..=1, default_missing_value = CLUSTER)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) warp_slot: Option<u64>,
+    pub(crate) warp_slot: Option<WarpSlot>,
 
     /// How many transactions to keep: a number, or `all` [default: 10000]
     #[arg(long, value_name = "N|all")]
@@ -100,8 +110,8 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) features: Option<String>,
 
-    /// Leave out a feature, by its address
-    #[arg(long, value_name = "FEATURE")]
+    /// Leave out features, by their addresses
+    #[arg(long, value_name = "FEATURE", num_args = 1.., visible_alias = "disable-feature")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) deactivate_feature: Vec<String>,
 
@@ -110,19 +120,19 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) faucet_sol: Option<u64>,
 
-    /// Give an address as much as the faucet has
+    /// Give an address as much as the faucet has [default: the key of the Solana CLI, if there is one]
     #[arg(long, value_name = "ADDRESS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mint: Option<String>,
 
-    /// Load an account from a file of `solana account --output json`; `-` takes its address from
-    /// the file
-    #[arg(long, num_args = 2, value_names = ["ADDRESS", "FILE"])]
+    /// Load an account from a file of `solana account --output json`, which is looked for in
+    /// tests/fixtures too; `-` takes its address from the file
+    #[arg(long, num_args = 2, value_names = ["ADDRESS", "FILE"], allow_hyphen_values = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) account: Vec<String>,
 
-    /// Load every account file of a folder
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    /// Load every account file of folders
+    #[arg(long, value_name = "DIR", num_args = 1.., value_hint = ValueHint::DirPath)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) account_dir: Vec<PathBuf>,
 
@@ -138,7 +148,7 @@ pub(crate) struct NodeArgs {
 
     /// Fetch accounts that are missing from another cluster when they are first needed: a URL, or
     /// a name such as mainnet-beta
-    #[arg(long, value_name = "URL", visible_alias = "fork-url")]
+    #[arg(long, value_name = "URL", visible_aliases = ["fork-url", "rpc-url"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fork: Option<String>,
 
@@ -147,15 +157,20 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
 
-    /// Copy an account from the cluster at --url, and a program with its data
-    #[arg(short, long, value_name = "ADDRESS", visible_alias = "clone-upgradeable-program")]
+    /// Copy accounts from the cluster at --url, and programs with their data
+    #[arg(short, long, value_name = "ADDRESS", num_args = 1.., visible_alias = "clone-upgradeable-program")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) clone: Vec<String>,
 
-    /// As --clone, but leave out an account that does not exist there
-    #[arg(long, value_name = "ADDRESS")]
+    /// As --clone, but leave out accounts that do not exist there
+    #[arg(long, value_name = "ADDRESS", num_args = 1..)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) maybe_clone: Vec<String>,
+
+    /// As --clone for address lookup tables, with the accounts that they name and that exist there
+    #[arg(long, value_name = "ADDRESS", num_args = 1..)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) deep_clone_address_lookup_table: Vec<String>,
 
     /// Take the features that are active in the cluster at --url
     #[arg(long, conflicts_with = "features")]
@@ -167,8 +182,13 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_bytes: Option<usize>,
 
+    /// Compute units that each transaction may use, whatever it asks for
+    #[arg(long, value_name = "UNITS", visible_alias = "max-compute-units")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) compute_unit_limit: Option<u64>,
+
     /// Print nothing per transaction
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "log")]
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) quiet: bool,
 
@@ -198,7 +218,7 @@ pub(crate) struct NodeArgs {
     pub(crate) ignored: IgnoredArgs,
 }
 
-/// Options of solana-test-validator that mean nothing here: there is no gossip, and no file that
+/// Options of solana-test-validator that change nothing here: there is no gossip, and no file that
 /// grows.
 #[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default)]
@@ -240,29 +260,153 @@ pub(crate) struct IgnoredArgs {
     #[serde(skip_serializing)]
     faucet_time_slice_secs: Option<u64>,
     /// Accepted: the faucet gives without limits
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "0.0")]
     #[serde(skip_serializing)]
     faucet_per_time_sol_cap: Option<f64>,
     /// Accepted: the faucet gives without limits
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "0.0")]
     #[serde(skip_serializing)]
     faucet_per_request_sol_cap: Option<f64>,
+    /// Accepted: the faucet is part of the node
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_faucet_address: Option<String>,
     /// Accepted: there are no rewards
     #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "0.0")]
     #[serde(skip_serializing)]
     inflation_fixed: Option<f64>,
     /// Accepted: accounts are found without an index
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, num_args = 1..,
+        value_parser = ["program-id", "spl-token-owner", "spl-token-mint"])]
     #[serde(skip_serializing)]
     account_index: Vec<String>,
-    /// Accepted: the history is in the ledger
+    /// Accepted: there is no gossip
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    advertised_ip: Option<String>,
+    /// Accepted: limits of subscriptions are the server's own
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_pubsub_max_active_subscriptions: Option<u64>,
+    /// Accepted: limits of subscriptions are the server's own
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_pubsub_queue_capacity_items: Option<u64>,
+    /// Accepted: limits of subscriptions are the server's own
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_pubsub_queue_capacity_bytes: Option<u64>,
+    /// Accepted: connections have no threads of their own
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_pubsub_worker_threads: Option<u64>,
+    /// Accepted: connections have no threads of their own
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_pubsub_notification_threads: Option<u64>,
+    /// Accepted with a warning
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     enable_rpc_bigtable_ledger_storage: bool,
-    /// Accepted: the history is in the ledger
+    /// Accepted with a warning
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    enable_bigtable_ledger_upload: bool,
+    /// Accepted with a warning
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     rpc_bigtable_instance: Option<String>,
+    /// Accepted with a warning
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    rpc_bigtable_app_profile_id: Option<String>,
+    /// Accepted with a warning
+    #[arg(long, hide = true, num_args = 1.., alias = "accountsdb-plugin-config")]
+    #[serde(skip_serializing)]
+    geyser_plugin_config: Vec<String>,
+    /// Accepted with a warning
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    transaction_account_lock_limit: Option<u64>,
+}
+
+impl IgnoredArgs {
+    /// Returns what was asked for and is not there, each with the reason.
+    pub(crate) fn missing(&self) -> Vec<(&'static str, &'static str)> {
+        const BIGTABLE: &str = "BigTable is not supported: the history is in the ledger";
+        const GEYSER: &str = "plugins are not supported: subscribe instead";
+        const LOCKS: &str = "the limit of account locks is that of the features";
+        let asked = [
+            (
+                self.enable_rpc_bigtable_ledger_storage,
+                "--enable-rpc-bigtable-ledger-storage",
+                BIGTABLE,
+            ),
+            (self.enable_bigtable_ledger_upload, "--enable-bigtable-ledger-upload", BIGTABLE),
+            (self.rpc_bigtable_instance.is_some(), "--rpc-bigtable-instance", BIGTABLE),
+            (self.rpc_bigtable_app_profile_id.is_some(), "--rpc-bigtable-app-profile-id", BIGTABLE),
+            (!self.geyser_plugin_config.is_empty(), "--geyser-plugin-config", GEYSER),
+            (
+                self.transaction_account_lock_limit.is_some(),
+                "--transaction-account-lock-limit",
+                LOCKS,
+            ),
+        ];
+        asked.into_iter().filter(|(asked, ..)| *asked).map(|(_, name, why)| (name, why)).collect()
+    }
+}
+
+/// What stands for the current slot of the cluster at `--url`.
+const CLUSTER: &str = "cluster";
+
+/// The slot to start at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "toml::Value", into = "toml::Value")]
+pub(crate) enum WarpSlot {
+    /// This one.
+    At(u64),
+    /// The current one of the cluster at `--url`.
+    OfCluster,
+}
+
+impl FromStr for WarpSlot {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            CLUSTER => Ok(Self::OfCluster),
+            number => number.parse().map(Self::At).map_err(|_| format!("not a slot: {number}")),
+        }
+    }
+}
+
+impl TryFrom<toml::Value> for WarpSlot {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        match value {
+            toml::Value::String(text) => text.parse(),
+            value => value.to_string().parse(),
+        }
+    }
+}
+
+impl From<WarpSlot> for toml::Value {
+    fn from(slot: WarpSlot) -> Self {
+        match slot {
+            WarpSlot::At(slot) => Self::Integer(i64::try_from(slot).unwrap_or(i64::MAX)),
+            WarpSlot::OfCluster => Self::String(CLUSTER.to_owned()),
+        }
+    }
+}
+
+/// Reads an address or the name of a host.
+fn host(text: &str) -> Result<IpAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let mut found = (text, 0).to_socket_addrs().map_err(|error| format!("no host: {error}"))?;
+    found.next().map(|address| address.ip()).ok_or_else(|| "no host has this name".to_owned())
 }
 
 /// When blocks are produced.
@@ -270,8 +414,10 @@ pub(crate) struct IgnoredArgs {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum BlocksArg {
     /// When transactions arrive; slots follow the clock
+    #[value(alias = "transaction")]
     OnDemand,
     /// Once per slot
+    #[value(alias = "clock")]
     Interval,
     /// When the cheatcode `selkie_mine` asks for them
     Manual,

@@ -22,10 +22,14 @@ use crate::{
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &NodeArgs) -> Result<Status> {
+    let missing = args.ignored.missing();
     let args = config::merge(args)?;
     if args.print_config {
         write!(ui.out, "{}", config::print(&args)?)?;
         return Ok(Status::Success);
+    }
+    for (option, why) in missing {
+        ui.warning(&format!("{option} has no effect: {why}"))?;
     }
     logging::start(&args)?;
     let node = Node::start(options::node(&args)?)?;

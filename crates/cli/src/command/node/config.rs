@@ -1,19 +1,23 @@
 //! The configuration file: the options of the command line under the same names.
 
 use core::fmt::Write as _;
-use std::fs;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, Args as _, Command};
 
-use crate::{args::node::NodeArgs, ui::Advise as _};
+use crate::{args::node::NodeArgs, keys, ui::Advise as _};
 
 /// Options that a configuration file cannot have.
 const UNSTORED: &[&str] = &["config", "print-config"];
 
 /// Returns the options of the configuration file, overridden by those of the command line.
 pub(super) fn merge(args: &NodeArgs) -> Result<NodeArgs> {
-    let Some(path) = &args.config else { return Ok(args.clone()) };
+    let path = args.config.as_ref().filter(|path| !is_of_solana_cli(path));
+    let Some(path) = path else { return Ok(args.clone()) };
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     // A file with a mistake is refused as such, before it is merged.
@@ -24,6 +28,32 @@ pub(super) fn merge(args: &NodeArgs) -> Result<NodeArgs> {
     file.extend(toml::Table::try_from(args)?);
     let merged: NodeArgs = file.try_into()?;
     Ok(NodeArgs { print_config: args.print_config, ..merged })
+}
+
+/// Returns whether a file is named as configurations of the Solana CLI are, which solana-test-validator
+/// takes under the same option.
+fn is_of_solana_cli(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "yml" || it == "yaml")
+}
+
+/// Returns the key file that a configuration of the Solana CLI names, by default its own one; if it
+/// names none, that which the CLI uses then.
+pub(super) fn solana_cli_key(config: Option<&Path>) -> Result<Option<PathBuf>> {
+    let own = || env::home_dir().map(|home| home.join(".config/solana/cli/config.yml"));
+    let text = match config {
+        Some(path) => Some(
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?,
+        ),
+        None => own().and_then(|path| fs::read_to_string(path).ok()),
+    };
+    let named = text.as_deref().and_then(keypair_path).map(PathBuf::from);
+    Ok(named.or_else(keys::solana_cli))
+}
+
+/// Returns a value of the YAML that the Solana CLI writes: one on each line.
+fn keypair_path(config: &str) -> Option<&str> {
+    let value = config.lines().find_map(|line| line.strip_prefix("keypair_path:"))?;
+    Some(value.trim().trim_matches(['"', '\'']))
 }
 
 /// Returns the options as a configuration file: all of them with their help, and those that are not

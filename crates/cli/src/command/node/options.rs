@@ -1,7 +1,7 @@
 //! From arguments to the options of node and server.
 
 use std::{
-    fs,
+    env, fs,
     net::{IpAddr, Ipv4Addr},
     num::NonZero,
     path::{Path, PathBuf},
@@ -14,8 +14,8 @@ use selkie::{AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Signer as _
 use selkie_node::{BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options};
 
 use crate::{
-    args::node::{BlocksArg, FinalityArg, NodeArgs},
-    command::node::remote::Remote,
+    args::node::{BlocksArg, FinalityArg, NodeArgs, WarpSlot},
+    command::node::{config, remote::Remote},
     keys,
     ui::Advise as _,
 };
@@ -28,6 +28,7 @@ pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
     selkie_rpc::Options {
         bind: args.bind_address.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         rpc_port: args.rpc_port.unwrap_or(default.rpc_port),
+        websocket_port: args.ws_port.or(default.websocket_port),
         quic_port: args.tpu_port.or(default.quic_port),
         open_cheatcodes: args.open_cheatcodes,
         fetches: args.fork.is_some(),
@@ -50,7 +51,11 @@ pub(super) fn node(args: &NodeArgs) -> Result<Options> {
             .or(args.slot_milliseconds)
             .unwrap_or(default.slot_milliseconds),
         slots_per_epoch: args.slots_per_epoch.unwrap_or(default.slots_per_epoch),
-        first_slot: args.warp_slot.unwrap_or(default.first_slot),
+        first_slot: match args.warp_slot {
+            Some(WarpSlot::At(slot)) => slot,
+            Some(WarpSlot::OfCluster) => origin(args, "--warp-slot without a slot")?.slot()?,
+            None => default.first_slot,
+        },
         blocks: match args.blocks {
             Some(BlocksArg::Manual) => BlockMode::Manual,
             Some(BlocksArg::Interval) => BlockMode::Interval,
@@ -66,12 +71,25 @@ pub(super) fn node(args: &NodeArgs) -> Result<Options> {
             Some(sol) => sol.saturating_mul(LAMPORTS_PER_SOL),
             None => default.faucet_lamports,
         },
-        mint: args.mint.as_deref().map(address).transpose()?,
+        mint: mint(args)?,
         log_bytes_max: args.log_bytes,
+        compute_unit_limit: args.compute_unit_limit,
         fetch: args.fork.as_deref().map(fetch).transpose()?,
         threads: thread::available_parallelism().map_or(default.threads, NonZero::get),
         ..default
     })
+}
+
+/// Returns the address that gets SOL: by default that of the Solana CLI's key, which may be anything
+/// but a file that can be read.
+fn mint(args: &NodeArgs) -> Result<Option<Pubkey>> {
+    match &args.mint {
+        Some(text) => address(text).map(Some),
+        None => {
+            let path = config::solana_cli_key(args.config.as_deref())?;
+            Ok(path.and_then(|path| keys::read(&path).ok()).map(|key| key.pubkey()))
+        }
+    }
 }
 
 fn fetch(url: &str) -> Result<Arc<dyn Fetch>> {
@@ -127,7 +145,7 @@ fn accounts(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
     let mut accounts = Vec::new();
     for pair in args.account.chunks(2) {
         let [key, path] = pair else { bail!("--account takes an address and a file") };
-        let (found, account) = account(Path::new(path))?;
+        let (found, account) = account(&find(path))?;
         let key = if key == "-" { found } else { address(key)? };
         accounts.push((key, account));
     }
@@ -143,7 +161,22 @@ fn accounts(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
         let keys = addresses(&args.maybe_clone)?;
         accounts.extend(origin(args, "--maybe-clone")?.existing_accounts(&keys)?);
     }
+    if !args.deep_clone_address_lookup_table.is_empty() {
+        let keys = addresses(&args.deep_clone_address_lookup_table)?;
+        let origin = origin(args, "--deep-clone-address-lookup-table")?;
+        accounts.extend(origin.clone_lookup_tables(&keys)?);
+    }
     Ok(accounts)
+}
+
+/// Returns where agave's test validator finds a file: the folder of built programs, that of fixtures,
+/// then the current one (`solana-program-test`, `find_file`).
+#[allow(clippy::disallowed_methods, reason = "the folder of built programs is told in this way")]
+fn find(path: &str) -> PathBuf {
+    let built = ["BPF_OUT_DIR", "SBF_OUT_DIR"].into_iter().find_map(env::var_os);
+    let folders = built.map(PathBuf::from).into_iter().chain(["tests/fixtures".into()]);
+    let mut candidates = folders.map(|folder| folder.join(path));
+    candidates.find(|path| path.exists()).unwrap_or_else(|| path.into())
 }
 
 /// Returns the cluster to copy from, which an option needs.

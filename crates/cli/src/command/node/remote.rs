@@ -1,7 +1,9 @@
 //! Accounts of another cluster, over its RPC.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, Result};
-use selkie::{AccountSharedData, FeatureSet, Pubkey};
+use selkie::{AccountSharedData, FeatureSet, Pubkey, ReadableAccount as _};
 use selkie_node::Fetch;
 
 use crate::client::Client;
@@ -39,10 +41,34 @@ impl Remote {
         Ok(found.filter_map(|(key, account)| Some((key, account?))).collect())
     }
 
+    /// Returns lookup tables, which have to exist, and those of the accounts in them that do.
+    pub(super) fn clone_lookup_tables(
+        &self,
+        keys: &[Pubkey],
+    ) -> Result<Vec<(Pubkey, AccountSharedData)>> {
+        let mut accounts = self.clone_accounts(keys)?;
+        let named = accounts.iter().flat_map(|(_, table)| lookup_table_addresses(table.data()));
+        let named: BTreeSet<Pubkey> = named.collect();
+        accounts.extend(self.existing_accounts(&named.into_iter().collect::<Vec<_>>())?);
+        Ok(accounts)
+    }
+
+    /// Returns the current slot there.
+    pub(super) fn slot(&self) -> Result<u64> {
+        self.0.slot()
+    }
+
     /// Returns the features that are active there.
     pub(super) fn features(&self) -> Result<FeatureSet> {
         self.0.features()
     }
+}
+
+/// Returns the addresses in the data of a lookup table, which follow its header.
+fn lookup_table_addresses(data: &[u8]) -> impl Iterator<Item = Pubkey> {
+    const HEADER_BYTES: usize = 56;
+    let (addresses, _) = data.get(HEADER_BYTES..).unwrap_or_default().as_chunks();
+    addresses.iter().map(|address| Pubkey::new_from_array(*address))
 }
 
 impl Fetch for Remote {

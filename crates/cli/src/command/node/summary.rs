@@ -21,6 +21,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
     let quic = addresses.quic.map(|address| address.to_string());
     let info = node.info();
     let faucet = info.faucet.map(|key| key.to_string());
+    let mint = info.mint.map(|key| key.to_string());
     let slot = node.slot(solana_commitment_config::CommitmentLevel::Processed);
     let features_now = node.view(solana_commitment_config::CommitmentLevel::Processed).features();
     if ui.json || args.log_format == Some(LogFormatArg::Json) {
@@ -32,6 +33,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
             "genesisHash": info.genesis_hash.to_string(),
             "identity": info.identity.to_string(),
             "faucet": faucet,
+            "mint": mint,
             "ledger": args.ledger,
             "slot": slot,
             "version": API_VERSION,
@@ -57,6 +59,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
         ("genesis hash", info.genesis_hash.to_string()),
         ("identity", info.identity.to_string()),
         ("faucet", faucet.unwrap_or_else(|| "none".to_owned())),
+        ("mint", mint.unwrap_or_else(|| "none".to_owned())),
         ("features", features(args, &features_now)),
         ("state", ledger),
         ("history", history),
