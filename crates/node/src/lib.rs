@@ -71,9 +71,9 @@ mod writer;
 pub use selkie_svm::check::is_reserved;
 
 pub use selkie_ledger::{
-    AccountDiff, Block, DataDiff, HistoryLimit, InnerInstruction, InnerInstructions, Landed,
-    LoadedAddresses, Meta, ReturnData, Reward, Store, StoreError, TokenBalance, UnknownSignature,
-    dump::DumpError,
+    AccountDiff, Block, Commit, DataDiff, Header, HistoryLimit, InnerInstruction,
+    InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, Reward, Store, StoreError,
+    TokenBalance, UnknownSignature, dump::DumpError,
 };
 
 pub use crate::{

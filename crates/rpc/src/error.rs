@@ -46,7 +46,7 @@ pub const ERRORS: &[ErrorRow] = &[
     row(-32001, "BlockCleanedUp", "Block {slot} cleaned up, does not exist on node. First available block: {first}", ""),
     row(-32002, "SendTransactionPreflightFailure", "Transaction simulation failed: {error}", "the value of simulateTransaction"),
     row(-32004, "BlockNotAvailable", "Block not available for slot {slot}", ""),
-    row(-32005, "NodeUnhealthy", "Node is unhealthy: {reason}", "numSlotsBehind: null"),
+    row(-32005, "NodeUnhealthy", "Node is unhealthy", "numSlotsBehind: null, and reason"),
     row(-32007, "SlotSkipped", "Slot {slot} was skipped, or missing due to ledger jump to recent snapshot", ""),
     row(-32008, "NoSnapshot", "No snapshot", ""),
     row(-32012, "ScanError", "{reason}", ""),
@@ -129,8 +129,8 @@ impl RpcError {
     /// The node cannot go on.
     #[must_use]
     pub fn node_unhealthy(reason: &str) -> Self {
-        Self::of("NodeUnhealthy", &[("reason", reason)])
-            .with_data(json!({ "numSlotsBehind": null }))
+        Self::of("NodeUnhealthy", &[])
+            .with_data(json!({ "numSlotsBehind": null, "reason": reason }))
     }
 
     /// The slot has no block.

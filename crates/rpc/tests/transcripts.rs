@@ -10,10 +10,15 @@
 //! | `! wait` | waits until the block of the transaction sent last is the root |
 //! | `! notified N` | reads N notifications |
 //! | `! advance MILLISECONDS` | advances the clock |
+//! | `! start NAME=VALUE …` | starts another node, with the options of [`World::start`] |
+//! | `! fails` | waits until the node has failed |
+//! | `! version V [TABLE ADDRESS …]` | begins the transaction `$TRANSACTION`: `legacy`, `v0` or `v1` |
+//! | `! call PROGRAM DATA [ACCOUNT …]` | adds an instruction; `:s` and `:w` mark signers and what is writable |
 //!
 //! In requests, `$TRANSFER` is a transfer of a million lamports from `PAYER` to `RECIPIENT`, signed
 //! for the newest blockhash, in base64, `$MESSAGE` its message, and `$SIGNATURE` the signature of the
-//! transaction sent last.
+//! transaction sent last. `$KEY1`, the payer, to `$KEY8` are the addresses of keys that sign; commands
+//! call them `key1` to `key8`, too.
 //!
 //! `UPDATE=1` writes the answers into the files.
 
@@ -22,13 +27,17 @@ use std::{env, fmt::Write as _, fs, net::SocketAddr, path::Path, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::{SinkExt as _, StreamExt as _};
-use selkie_node::{Event, Events, ManualClock, Node};
+use selkie_node::{
+    Block, Commit, Event, Events, Fetch, Header, HistoryLimit, ManualClock, Node, Store, StoreError,
+};
 use selkie_rpc::{Addresses, Service};
 use serde_json::Value;
+use solana_account::AccountSharedData;
 use solana_commitment_config::CommitmentLevel;
+use solana_hash::Hash;
 use solana_instruction::{AccountMeta, Instruction};
 use solana_keypair::Keypair;
-use solana_message::{Message, VersionedMessage};
+use solana_message::{AddressLookupTableAccount, Message, VersionedMessage, v0, v1};
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 use solana_signer::Signer as _;
@@ -41,6 +50,11 @@ const PAYER: [u8; 32] = [1; 32];
 /// The address that receives them.
 const RECIPIENT: [u8; 32] = [9; 32];
 
+/// The associated token account program.
+const ASSOCIATED: &str = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
+/// Token-2022.
+const TOKEN_2022: &str = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb";
+
 /// A node of which everything is known in advance.
 struct World {
     node: Node,
@@ -50,20 +64,185 @@ struct World {
     socket: Option<(WebSocketStream<DuplexStream>, JoinHandle<()>)>,
     /// The transaction that was sent last.
     sent: Option<Signature>,
+    /// The transaction that is being made.
+    draft: Draft,
     text: String,
 }
 
+/// A transaction that is being made.
+#[derive(Default)]
+struct Draft {
+    version: String,
+    table: Option<AddressLookupTableAccount>,
+    instructions: Vec<Instruction>,
+}
+
+impl Draft {
+    /// Adds an instruction: program, data in hex, accounts.
+    fn add(&mut self, words: &[&str]) {
+        let [program, data, accounts @ ..] = words else {
+            panic!("! call PROGRAM DATA ACCOUNT …")
+        };
+        let meta = |word: &&str| {
+            let (name, flags) = word.split_once(':').unwrap_or((word, ""));
+            let (signs, writes) = (flags.contains('s'), flags.contains('w'));
+            AccountMeta { pubkey: address(name), is_signer: signs, is_writable: writes }
+        };
+        self.instructions.push(Instruction {
+            program_id: address(program),
+            data: hex::decode(data).unwrap(),
+            accounts: accounts.iter().map(meta).collect(),
+        });
+    }
+
+    fn message(&self, blockhash: Hash) -> VersionedMessage {
+        let (payer, calls) = (address("key1"), self.instructions.as_slice());
+        match self.version.as_str() {
+            "v1" => VersionedMessage::V1(
+                v1::Message::try_compile_with_config(&payer, calls, blockhash, v1_config())
+                    .unwrap(),
+            ),
+            "v0" => {
+                let tables = self.table.as_slice();
+                let message = v0::Message::try_compile(&payer, calls, tables, blockhash);
+                VersionedMessage::V0(message.unwrap())
+            }
+            _ => VersionedMessage::Legacy(Message::new_with_blockhash(
+                calls,
+                Some(&payer),
+                &blockhash,
+            )),
+        }
+    }
+
+    /// Returns the transaction, signed by all keys that it names.
+    fn sign(&self, blockhash: Hash) -> VersionedTransaction {
+        let message = self.message(blockhash);
+        let count = usize::from(message.header().num_required_signatures);
+        let signers = &message.static_account_keys()[..count];
+        let keys: Vec<Keypair> =
+            signers.iter().map(|it| keys().find(|key| key.pubkey() == *it).unwrap()).collect();
+        let keys: Vec<&Keypair> = keys.iter().collect();
+        VersionedTransaction::try_new(message, &keys).unwrap()
+    }
+}
+
+/// What the transactions of version 1 ask for.
+fn v1_config() -> v1::TransactionConfig {
+    v1::TransactionConfig {
+        compute_unit_limit: Some(20_000),
+        priority_fee: Some(500),
+        loaded_accounts_data_size_limit: Some(200_000),
+        ..Default::default()
+    }
+}
+
+/// The keys that sign, of which the first is the payer's.
+fn keys() -> impl Iterator<Item = Keypair> {
+    (1..=8).map(|number| Keypair::new_from_array([number; 32]))
+}
+
+/// Returns the address of a word: a key's name, `ata/OWNER/MINT` for the associated account of
+/// Token-2022, or base58.
+fn address(word: &str) -> Pubkey {
+    if let Some((owner, mint)) = word.strip_prefix("ata/").and_then(|it| it.split_once('/')) {
+        let [program, token] = [ASSOCIATED, TOKEN_2022].map(address);
+        let seeds = [address(owner), token, address(mint)].map(|key| key.to_bytes());
+        let seeds: Vec<&[u8]> = seeds.iter().map(|seed| &seed[..]).collect();
+        return Pubkey::find_program_address(&seeds, &program).0;
+    }
+    match word.strip_prefix("key") {
+        Some(number) => keys().nth(number.parse::<usize>().unwrap() - 1).unwrap().pubkey(),
+        None => word.parse().unwrap_or_else(|_| panic!("no address: {word}")),
+    }
+}
+
+/// A cluster that never answers.
+#[derive(Debug)]
+struct Silent;
+
+impl Fetch for Silent {
+    fn fetch(&self, _: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, String> {
+        Err("the other cluster does not answer".to_owned())
+    }
+}
+
+/// A disk that is full after some commits.
+#[derive(Debug)]
+struct FullDisk(usize);
+
+impl Store for FullDisk {
+    fn header(&mut self) -> Result<Option<Header>, StoreError> {
+        Ok(None)
+    }
+
+    fn accounts(&mut self, _: &mut dyn FnMut(Pubkey, AccountSharedData)) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn blocks(&mut self, _: &mut dyn FnMut(Block)) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn fetched(&mut self) -> Result<Vec<Pubkey>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn commit(&mut self, _: &Commit) -> Result<(), StoreError> {
+        let full = StoreError::File("ledger".to_owned(), "no space left on device".to_owned());
+        self.0 = self.0.checked_sub(1).ok_or(full)?;
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn compact(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn size_bytes(&self) -> u64 {
+        0
+    }
+}
+
 impl World {
-    fn new() -> Self {
+    /// Starts a node with these options: `history`, the transactions that are kept, `scan`, the
+    /// accounts that a scan may return, `commits`, those after which the disk is full, and
+    /// `fork=silent`.
+    fn start(options: &str) -> Self {
         let clock = Arc::new(ManualClock::at(Duration::from_secs(1_800_000_000)));
-        let options = selkie_node::Options { clock: clock.clone(), ..Default::default() };
-        let node = Node::start(options).unwrap();
+        let mut node = selkie_node::Options { clock: clock.clone(), ..Default::default() };
+        let mut server = selkie_rpc::Options::default();
+        let mut store = None;
+        for option in options.split_whitespace() {
+            match option.split_once('=').unwrap() {
+                ("history", it) => node.history = HistoryLimit::Transactions(it.parse().unwrap()),
+                ("scan", it) => server.limits.scan_accounts_max = it.parse().unwrap(),
+                ("commits", it) => store = Some(Box::new(FullDisk(it.parse().unwrap()))),
+                ("fork", "silent") => {
+                    node.fetch = Some(Arc::new(Silent));
+                    server.fetches = true;
+                }
+                (name, _) => panic!("no option: {name}"),
+            }
+        }
+        let node = match store {
+            Some(store) => Node::start_with_store(node, store).unwrap(),
+            None => Node::start(node).unwrap(),
+        };
         let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let addresses =
             Addresses { rpc: address(8899), websocket: address(8900), quic: Some(address(8003)) };
-        let service = Arc::new(Service::start(node.clone(), Default::default(), addresses));
+        let service = Arc::new(Service::start(node.clone(), server, addresses));
         let events = node.subscribe();
-        Self { node, clock, events, service, socket: None, sent: None, text: String::new() }
+        let (text, draft) = (String::new(), Draft::default());
+        Self { node, clock, events, service, socket: None, sent: None, draft, text }
     }
 
     /// Repeats a line of a transcript, and adds what comes of it.
@@ -93,9 +272,17 @@ impl World {
     /// Replaces the placeholders of a request.
     fn fill_in(&self, text: &str) -> String {
         let sent = self.sent.map(|signature| signature.to_string()).unwrap_or_default();
-        let text = text.replace("$SIGNATURE", &sent);
+        let mut text = text.replace("$SIGNATURE", &sent);
         if !text.contains('$') {
             return text;
+        }
+        for (number, key) in (1..).zip(keys()) {
+            text = text.replace(&format!("$KEY{number}"), &key.pubkey().to_string());
+        }
+        if text.contains("$TRANSACTION") {
+            let signed = self.draft.sign(self.node.view(CommitmentLevel::Finalized).blockhash());
+            let wire = BASE64_STANDARD.encode(wincode::serialize(&signed).unwrap());
+            return text.replace("$TRANSACTION", &wire);
         }
         let transaction = self.transfer();
         let encode = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);
@@ -126,6 +313,29 @@ impl World {
             Some(("advance", milliseconds)) => {
                 self.clock.advance(Duration::from_millis(milliseconds.parse().unwrap()));
             }
+            Some(("start", options)) => {
+                let text = core::mem::take(&mut self.text);
+                *self = Self { text, ..Self::start(options) };
+            }
+            Some(("version", words)) => {
+                let mut words = words.split_whitespace();
+                let version = words.next().unwrap().to_owned();
+                let table = words.next().map(|table| AddressLookupTableAccount {
+                    key: address(table),
+                    addresses: words.map(address).collect(),
+                });
+                self.draft = Draft { version, table, instructions: Vec::new() };
+            }
+            Some(("call", words)) => {
+                self.draft.add(&words.split_whitespace().collect::<Vec<_>>());
+            }
+            _ if text == "fails" => {
+                while self.node.failure().is_none() {
+                    self.clock.advance(Duration::from_millis(400));
+                    self.node.tick();
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            }
             _ => self.wait().await,
         }
     }
@@ -135,7 +345,9 @@ impl World {
     async fn wait(&mut self) {
         let sent = self.sent.expect("a transaction was sent");
         loop {
-            match self.events.recv().await.expect("no event is missed") {
+            let next = tokio::time::timeout(Duration::from_secs(20), self.events.recv()).await;
+            let next = next.unwrap_or_else(|_| panic!("it does not land:\n{}", self.text));
+            match next.expect("no event is missed") {
                 Event::Root(_) if self.node.transaction(&sent).is_some() => break,
                 _ => {}
             }
@@ -177,7 +389,7 @@ impl World {
 
 async fn check(path: &Path) {
     let expected = fs::read_to_string(path).unwrap();
-    let mut world = World::new();
+    let mut world = World::start("");
     for line in expected.lines() {
         world.play(line).await;
     }

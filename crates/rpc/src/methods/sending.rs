@@ -98,6 +98,7 @@ fn refusal(call: &Call<'_>, error: SendError) -> RpcError {
             }
         }
         SendError::NoFaucet => RpcError::invalid_request(),
+        SendError::Ledger(reason) => RpcError::node_unhealthy(&reason),
         other => RpcError::internal(other),
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn get_vote_accounts(call: &Call<'_>, params: &mut Params) -> Result<
     });
     let distance = config.delinquent_slot_distance.unwrap_or(DELINQUENT_SLOTS);
     // Agave's: in the first slots, whoever has voted is current.
-    let oldest = slot.checked_sub(distance).unwrap_or(0);
+    let oldest = slot.saturating_sub(distance);
     let (current, mut delinquent): (Vec<Value>, Vec<Value>) =
         shown.partition(|account| account["lastVote"].as_u64() > Some(oldest));
     if !config.keep_unstaked_delinquents.unwrap_or(false) {
