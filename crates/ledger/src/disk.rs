@@ -14,7 +14,9 @@
 //! they always agree with them.
 //!
 //! The checksums of all pages are verified when the file is opened. A file that was changed behind
-//! the store's back is reported as damaged.
+//! the store's back is reported as damaged. With redb's quick repair instead, such a file would be
+//! trusted, and a block would take twice as long to write, since each commit is synced twice: 8 ms
+//! instead of 4 where opening 17 MB after a kill took 43 ms instead of 95 (`examples/restart.rs`).
 
 use std::{
     fs,
@@ -36,8 +38,11 @@ use crate::{
     store::{Commit, Header, Store, StoreError},
 };
 
-/// The schema that this version writes.
-const SCHEMA: u64 = 1;
+/// The schema that this version writes. `migrate` brings older ones up to it.
+///
+/// Schema 2 has transactions with what each instruction used and how accounts changed, which ledgers of
+/// schema 1 may lack.
+const SCHEMA: u64 = 2;
 /// The name of the file in the folder.
 const FILE: &str = "ledger.redb";
 /// The size of redb's cache: pages are read once at the start, and then only written.
@@ -101,11 +106,22 @@ impl DiskStore {
         match schema.map(|bytes| <[u8; 8]>::try_from(bytes.as_slice())) {
             None => Ok(()),
             Some(Ok(bytes)) => match u64::from_le_bytes(bytes) {
-                0..=SCHEMA => Ok(()),
+                SCHEMA => Ok(()),
+                ..SCHEMA => self.migrate(),
                 newer => Err(StoreError::Newer(newer, SCHEMA)),
             },
             Some(Err(_)) => Err(StoreError::Damaged("its schema is not a number".to_owned())),
         }
+    }
+
+    /// Rewrites what schema 1 encodes in another way, in one transaction.
+    fn migrate(&mut self) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            complete_transactions(transaction)?;
+            let mut meta = transaction.open_table(META).map_err(damaged)?;
+            meta.insert("schema", &SCHEMA.to_le_bytes()[..]).map_err(damaged)?;
+            Ok(())
+        })
     }
 
     fn read<T>(
@@ -301,6 +317,24 @@ fn write_blocks(transaction: &WriteTransaction, commit: &Commit) -> Result<(), S
     if let Some(slot) = commit.prune_before {
         blocks.retain_in(..slot, |_, _| false).map_err(damaged)?;
         transactions.retain_in(..(slot, 0), |_, _| false).map_err(damaged)?;
+    }
+    Ok(())
+}
+
+/// Gives the transactions of schema 1 that lack the last two fields, which are lists, empty ones.
+fn complete_transactions(transaction: &WriteTransaction) -> Result<(), StoreError> {
+    let mut transactions = transaction.open_table(TRANSACTIONS).map_err(damaged)?;
+    let mut completed = Vec::new();
+    for entry in transactions.iter().map_err(damaged)? {
+        let (key, value) = entry.map_err(damaged)?;
+        if decode::<Landed>(value.value()).is_err() {
+            let bytes = [value.value(), &[0, 0]].concat();
+            decode::<Landed>(&bytes)?;
+            completed.push((key.value(), bytes));
+        }
+    }
+    for (key, bytes) in completed {
+        transactions.insert(key, bytes.as_slice()).map_err(damaged)?;
     }
     Ok(())
 }

@@ -2,9 +2,10 @@
 
 mod common;
 
-use std::{fs, panic};
+use std::{env, fs, panic, path::Path};
 
 use common::{Folder, account, address, block, commit, content, header};
+use redb::ReadableTable as _;
 use selkie_ledger::{Commit, DiskStore, Landed, Store, StoreError};
 
 fn slots(store: &mut DiskStore) -> Vec<u64> {
@@ -88,8 +89,70 @@ fn a_newer_schema_is_rejected() {
     transaction.commit().unwrap();
     drop(database);
     let error = folder.open().unwrap_err();
-    assert!(matches!(error, StoreError::Newer(77, 1)), "{error}");
+    assert!(matches!(error, StoreError::Newer(77, 2)), "{error}");
     assert!(error.to_string().contains("help:"));
+}
+
+/// The ledger of an older version: schema 1, without the fields that transactions got later.
+const SCHEMA_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/ledger/schema_1.redb");
+
+fn fixture_commit(slot: u64) -> Commit {
+    commit(slot, &[(u8::try_from(slot).unwrap(), slot, 40), (100, slot, 300)])
+}
+
+/// Writes the fixture: what is committed now, with the records that schema 1 had at first.
+fn write_schema_1() {
+    let folder = Folder::new("schema_1_written");
+    let mut store = folder.open().unwrap();
+    (1..4).for_each(|slot| store.commit(&fixture_commit(slot)).unwrap());
+    drop(store);
+    let (meta, transactions) = (
+        redb::TableDefinition::<&str, &[u8]>::new("meta"),
+        redb::TableDefinition::<(u64, u32), &[u8]>::new("transactions"),
+    );
+    let mut database = redb::Database::open(folder.file()).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let mut table = transaction.open_table(meta).unwrap();
+    table.insert("schema", &1_u64.to_le_bytes()[..]).unwrap();
+    table.remove("lattice").unwrap();
+    drop(table);
+    let mut table = transaction.open_table(transactions).unwrap();
+    for key in (1..4).flat_map(|slot| [(slot, 0), (slot, 1)]) {
+        let bytes = table.get(key).unwrap().unwrap().value().to_vec();
+        // The last two fields are empty lists, a zero each.
+        let (old, new) = bytes.split_at(bytes.len() - 2);
+        assert_eq!(new, [0, 0]);
+        table.insert(key, old).unwrap();
+    }
+    drop(table);
+    transaction.commit().unwrap();
+    database.compact().unwrap();
+    drop(database);
+    fs::create_dir_all(Path::new(SCHEMA_1).parent().unwrap()).unwrap();
+    fs::copy(folder.file(), SCHEMA_1).unwrap();
+}
+
+#[test]
+fn a_ledger_of_schema_1_is_migrated() {
+    if env::var_os("UPDATE").is_some() {
+        write_schema_1();
+    }
+    let expected = Folder::new("schema_1_expected");
+    let mut store = expected.open().unwrap();
+    (1..4).for_each(|slot| store.commit(&fixture_commit(slot)).unwrap());
+    let expected = content(&mut store).unwrap();
+    let folder = Folder::new("schema_1");
+    fs::create_dir_all(&folder.0).unwrap();
+    fs::copy(SCHEMA_1, folder.file()).unwrap();
+    // The second time, there is nothing left to migrate.
+    for _ in 0..2 {
+        let mut store = folder.open().unwrap();
+        assert_eq!(content(&mut store).unwrap(), expected);
+        store.check().unwrap();
+    }
+    let mut store = folder.open().unwrap();
+    store.commit(&fixture_commit(4)).unwrap();
+    assert_eq!(slots(&mut store), [1, 2, 3, 4]);
 }
 
 /// Opens a damaged file and reads all of it. It may be repaired or refused.

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::{env, fs, path::Path};
+
 use common::{account, address, block, header, signature};
 use selkie_ledger::{
     AddressQuery, History, HistoryLimit, UnknownSignature,
@@ -29,6 +31,24 @@ fn a_dump_is_read_again() {
     assert_eq!((&read.header, &read.accounts), (&dump.header, &dump.accounts));
     assert_eq!(text(&read), bytes);
     assert_eq!(read.blocks[2].transactions, dump.blocks[2].transactions);
+}
+
+/// The dump of an older version, without the fields that transactions got later.
+const VERSION_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/ledger/dump_1.jsonl");
+
+#[test]
+fn a_dump_of_an_older_version_is_read() {
+    if env::var_os("UPDATE").is_some() {
+        let text = String::from_utf8(text(&a_dump())).unwrap();
+        let (later, fields) = (["notes", "instruction_compute_units", "account_diffs"], text.len());
+        let older = later.iter().fold(text, |text, it| text.replace(&format!(",\"{it}\":[]"), ""));
+        assert_eq!(fields - older.len(), 5 * (later.concat().len() + 3 * 6));
+        fs::create_dir_all(Path::new(VERSION_1).parent().unwrap()).unwrap();
+        fs::write(VERSION_1, older).unwrap();
+    }
+    let bytes = fs::read(VERSION_1).unwrap();
+    let read = dump::read(&mut bytes.as_slice()).unwrap();
+    assert_eq!(text(&read), text(&a_dump()));
 }
 
 #[test]
