@@ -121,7 +121,7 @@ fn limits(text: &mut String) -> fmt::Result {
         ),
         ("time for a request's body", format!("{} s", limits.body_timeout.as_secs()), "status 408"),
         (
-            "time to read a WebSocket message",
+            "time to read a WebSocket message, or to go on reading an answer",
             format!("{} s", limits.send_timeout.as_secs()),
             "the connection is closed",
         ),

@@ -63,7 +63,8 @@ pub struct Limits {
     pub head_timeout: Duration,
     /// How long a client may take to send a request's body.
     pub body_timeout: Duration,
-    /// How long a client may take to read a WebSocket message.
+    /// How long a client may read nothing of an answer that waits for it, and how long it may take to
+    /// read a WebSocket message.
     pub send_timeout: Duration,
     /// The number of open QUIC connections; further ones are refused.
     pub quic_connections_max: usize,

@@ -2,7 +2,12 @@
 
 mod support;
 
-use std::io::{Read as _, Write as _};
+use core::time::Duration;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    thread,
+};
 
 use selkie_rpc::{Limits, Options};
 use support::TestNode;
@@ -249,4 +254,38 @@ fn the_leader_schedule_has_every_slot_of_the_epoch() {
     call(&node, "getLeaderSchedule", &format!(r#"[null,{{"identity":{own}}}]"#), &schedule);
     call(&node, "getLeaderSchedule", r#"[{"identity":null}]"#, &schedule);
     call(&node, "getLeaderSchedule", "[1000]", r#""result":null"#);
+}
+
+#[test]
+fn who_reads_nothing_of_an_answer_is_let_go() {
+    let send_timeout = Duration::from_millis(100);
+    let limits = Limits { connections_max: 1, send_timeout, ..Limits::default() };
+    let node = TestNode::start_with(Options { rpc_port: 0, limits, ..Options::default() });
+    let post = |mut socket: &TcpStream, body: &str| {
+        let head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+        let len = body.len();
+        socket.write_all(format!("{head}content-length: {len}\r\n\r\n{body}").as_bytes())
+    };
+    // Answers that together are longer than what the system buffers, of which nothing is read.
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"getLeaderSchedule"}"#;
+    let mut idle = node.connect();
+    post(&idle, &format!("[{}]", [call; 6].join(","))).unwrap();
+    let is_served = || {
+        let mut next = node.connect();
+        let _ = post(&next, r#"{"jsonrpc":"2.0","id":1,"method":"getHealth"}"#);
+        next.read(&mut [0]).is_ok_and(|len| len == 1)
+    };
+    let mut attempts = 0;
+    while !is_served() {
+        attempts += 1;
+        assert!(attempts < 2000, "the connection is still open");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let mut read = Vec::new();
+    let _ = idle.read_to_end(&mut read);
+    let text = String::from_utf8_lossy(&read);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let whole = head.to_lowercase().split("content-length: ").nth(1).unwrap().to_owned();
+    let whole: usize = whole.split("\r\n").next().unwrap().parse().unwrap();
+    assert!(body.len() < whole, "all {whole} bytes were sent");
 }

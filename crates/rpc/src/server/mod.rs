@@ -14,6 +14,7 @@ mod shared;
 mod socket;
 mod subscribe;
 mod topic;
+mod write_timeout;
 
 use core::{fmt, net::SocketAddr, time::Duration};
 use std::{io, sync::Arc};

@@ -26,6 +26,7 @@ use crate::{
         metrics::Metrics,
         quic,
         shared::{Peer, Permit, Shared},
+        write_timeout::WriteTimeout,
     },
 };
 
@@ -116,8 +117,8 @@ where
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(options.limits.head_timeout);
-    let connection =
-        builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+    let stream = TokioIo::new(WriteTimeout::new(stream, options.limits.send_timeout));
+    let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
     let connection = graceful.watch(connection);
     // A connection that fails is the client's affair.
     async move { drop(connection.await) }
