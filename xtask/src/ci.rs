@@ -127,8 +127,11 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
 fn compat() -> Result<()> {
     let folder = repository().join("compat");
     let features = "selkie-mollusk/inner-instructions,selkie-mollusk-bencher/cpi-compute-units";
-    let test = ["test", "--workspace", "--locked", "--ignore-rust-version", "--features", features];
-    succeed(cargo_command().args(test).current_dir(&folder))?;
+    let of_token_2022 = ["--package", "selkie-litesvm-token", "--features", "token-2022"];
+    for chosen in [&["--workspace", "--features", features][..], &of_token_2022] {
+        let test = [&["test", "--locked", "--ignore-rust-version"], chosen].concat();
+        succeed(cargo_command().args(test).current_dir(&folder))?;
+    }
     peers::run(&["--api".to_owned()])
 }
 

@@ -64,8 +64,11 @@ fn rows(path: &str) -> Result<Vec<Vec<String>>> {
     Ok(lines.map(|line| line.split('\t').map(str::to_owned).collect()).collect())
 }
 
-/// The folder of a peer's repository.
+/// The folder of a peer's repository, if programs are built from it.
 fn checkout(suite: &Suite, checkouts: Option<&Path>) -> Result<PathBuf> {
+    if suite.programs.is_empty() {
+        return Ok(PathBuf::new());
+    }
     if let Some(checkouts) = checkouts {
         return Ok(checkouts.join(&suite.checkout));
     }

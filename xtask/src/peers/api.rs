@@ -1,42 +1,119 @@
 //! `cargo xtask peers --api`: whether the table of the peers' public items is complete and true.
 //!
-//! The table is `xtask/peers/api.tsv`, from which `docs/switch.md` is made. It has a row for every
+//! The table is `xtask/peers/api.tsv`, from which `docs/switch-api.md` is made. It has a row for every
 //! public function and type in the sources of the peers' packages; what it calls the same or different
 //! is in the sources of ours.
 
-use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, bail};
 
 use crate::{peers::rows, repository, say};
 
-/// A peer's package, the version of the table, our folder in `compat`, and the peer's private modules.
-const PACKAGES: &[(&str, &str, &str, &[&str])] = &[
-    (
-        "litesvm",
-        "0.18.1",
-        "litesvm",
-        &["accounts_db", "callback", "format_logs", "history", "precompiles", "programs", "utils"],
-    ),
-    (
-        "mollusk-svm",
-        "0.16.4",
-        "mollusk",
-        &[
+/// A peer's package.
+struct Package {
+    name: &'static str,
+    version: &'static str,
+    /// Our folder in `compat`.
+    ours: &'static str,
+    /// Another folder there, whose items ours exports.
+    base: Option<&'static str>,
+    modules: Modules,
+}
+
+/// What the peer's modules are to its users.
+enum Modules {
+    /// All are public, but these.
+    PublicBut(&'static [&'static str]),
+    /// None is; the package exports all of their items.
+    Exported,
+}
+
+const PACKAGES: &[Package] = &[
+    Package {
+        modules: Modules::PublicBut(&[
+            "accounts_db",
+            "callback",
+            "format_logs",
+            "history",
+            "precompiles",
+            "programs",
+            "utils",
+        ]),
+        ..package("litesvm", "0.18.1", "litesvm")
+    },
+    Package { modules: Modules::Exported, ..package("litesvm-token", "0.18.1", "litesvm-token") },
+    Package {
+        modules: Modules::PublicBut(&[
             "callback",
             "compile_accounts",
             "cpi_compute_units",
             "feature_set",
             "message_result",
             "rent",
-        ],
-    ),
-    ("mollusk-svm-result", "0.16.4", "mollusk", &[]),
-    ("mollusk-svm-bencher", "0.16.4", "mollusk-bencher", &[]),
-    ("mollusk-svm-programs-memo", "0.16.4", "mollusk-memo", &[]),
-    ("mollusk-svm-programs-token", "0.16.4", "mollusk-token", &[]),
-    ("mollusk-svm-programs-token-2022", "0.16.4", "mollusk-token-2022", &[]),
+        ]),
+        ..package("mollusk-svm", "0.16.4", "mollusk")
+    },
+    Package { base: Some("mollusk"), ..package("mollusk-svm-result", "0.16.4", "mollusk-result") },
+    package("mollusk-svm-bencher", "0.16.4", "mollusk-bencher"),
+    package("mollusk-svm-programs-memo", "0.16.4", "mollusk-memo"),
+    package("mollusk-svm-programs-token", "0.16.4", "mollusk-token"),
+    Package {
+        base: Some("mollusk-token"),
+        ..package("mollusk-svm-programs-token-2022", "0.16.4", "mollusk-token-2022")
+    },
 ];
+
+/// A package whose modules are public.
+const fn package(name: &'static str, version: &'static str, ours: &'static str) -> Package {
+    Package { name, version, ours, base: None, modules: Modules::PublicBut(&[]) }
+}
+
+impl Package {
+    /// The path by which users reach an item of the peer's sources; `None` if they cannot.
+    fn public_path(&self, item: &str) -> Option<String> {
+        let (module, rest) = item.split_once("::").unwrap_or_default();
+        match self.modules {
+            Modules::PublicBut(private) => (!private.contains(&module)).then(|| item.to_owned()),
+            Modules::Exported if module.starts_with(char::is_lowercase) => Some(rest.to_owned()),
+            Modules::Exported => Some(item.to_owned()),
+        }
+    }
+
+    /// The folders of our sources.
+    fn folders(&self) -> Vec<PathBuf> {
+        let compat = repository().join("compat");
+        let folders = std::iter::once(self.ours).chain(self.base);
+        folders.map(|folder| compat.join(folder).join("src")).collect()
+    }
+
+    /// What is not right about the rows of the package.
+    fn findings(&self, rows: &[&Vec<String>]) -> Result<Vec<String>> {
+        let peer = selkie_testdata::package(self.name, self.version, &say)?.join("src");
+        let public = |item: String| self.public_path(&item);
+        let items: BTreeSet<String> = items(&peer, "")?.into_iter().filter_map(public).collect();
+        let listed: BTreeSet<String> = rows.iter().map(|row| row[1].clone()).collect();
+        let absent = items.difference(&listed).map(|it| format!("{it} has no row"));
+        let stale = listed.difference(&items).map(|it| format!("{it} does not exist"));
+        let mut findings: Vec<String> = absent.chain(stale).collect();
+        let mut words = BTreeSet::new();
+        for folder in self.folders() {
+            words.extend(sources(&folder)?.split(|it: char| !is_ident(it)).map(str::to_owned));
+        }
+        for row in rows.iter().filter(|row| row[2] != "missing") {
+            let (item, state) = (&row[1], &row[2]);
+            if !words.contains(item.rsplit("::").next().unwrap_or_default()) {
+                findings.push(format!("{item} is `{state}`, but missing here"));
+            }
+        }
+        Ok(findings.into_iter().map(|it| format!("{}: {it}", self.name)).collect())
+    }
+}
 
 const TABLE: &str = "xtask/peers/api.tsv";
 
@@ -44,25 +121,10 @@ const TABLE: &str = "xtask/peers/api.tsv";
 pub(super) fn check() -> Result<()> {
     let rows = rows(TABLE)?;
     let mut findings = Vec::new();
-    for (package, version, ours, private) in PACKAGES {
-        let peer = selkie_testdata::package(package, version, &say)?;
-        let items: BTreeSet<String> = items(&peer.join("src"), "")?
-            .into_iter()
-            .filter(|item| !private.contains(&item.split("::").next().unwrap_or_default()))
-            .collect();
-        let listed = rows.iter().filter(|row| row[0] == *package);
-        let listed: BTreeSet<String> = listed.map(|row| row[1].clone()).collect();
-        findings.extend(items.difference(&listed).map(|it| format!("{package}: {it} has no row")));
-        findings
-            .extend(listed.difference(&items).map(|it| format!("{package}: {it} does not exist")));
-        let sources = sources(&repository().join("compat").join(ours).join("src"))?;
-        let words: BTreeSet<&str> = sources.split(|it: char| !is_ident(it)).collect();
-        for row in rows.iter().filter(|row| row[0] == *package) {
-            let name = row[1].rsplit("::").next().unwrap_or_default();
-            if row[2] != "missing" && !words.contains(name) {
-                findings.push(format!("{package}: {} is `{}`, but missing here", row[1], row[2]));
-            }
-        }
+    for package in PACKAGES {
+        let of_package = |row: &&Vec<String>| row[0] == package.name;
+        let rows: Vec<&Vec<String>> = rows.iter().filter(of_package).collect();
+        findings.extend(package.findings(&rows)?);
     }
     if findings.is_empty() {
         return Ok(());
@@ -70,16 +132,16 @@ pub(super) fn check() -> Result<()> {
     bail!("{TABLE} is not right\n  {}", findings.join("\n  "))
 }
 
-/// The tables of `docs/switch.md`, one per package.
+/// The tables of `docs/switch-api.md`, one per package.
 pub(crate) fn tables() -> String {
     let rows = rows(TABLE).expect("the table is part of the repository");
     let mut text = String::new();
-    for (package, version, ours, _) in PACKAGES {
-        let rows: Vec<&Vec<String>> = rows.iter().filter(|row| row[0] == *package).collect();
+    for Package { name, version, ours, .. } in PACKAGES {
+        let rows: Vec<&Vec<String>> = rows.iter().filter(|row| row[0] == *name).collect();
         let count = |state: &str| rows.iter().filter(|row| row[2] == state).count();
         let (same, differs, missing) = (count("same"), count("differs"), count("missing"));
         let heading = format!(
-            "\n### {package} {version}: `selkie-{ours}`\n\n{same} items are the same, {differs} differ, \
+            "\n### {name} {version}: `selkie-{ours}`\n\n{same} items are the same, {differs} differ, \
              {missing} are missing.\n\n| item | here | |\n|---|---|---|\n"
         );
         text += &heading;
@@ -94,14 +156,7 @@ pub(crate) fn tables() -> String {
 /// The public items below a folder: `MODULE::TYPE::FUNCTION`.
 fn items(folder: &Path, module: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let mut entries: Vec<_> = fs::read_dir(folder)?.collect::<std::io::Result<_>>()?;
-    entries.sort_by_key(fs::DirEntry::path);
-    for path in entries.iter().map(fs::DirEntry::path) {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let inner = match name.as_str() {
-            "lib" | "mod" => module.to_owned(),
-            name => format!("{module}{name}::"),
-        };
+    for (path, inner) in entries(folder, module)? {
         if path.is_dir() {
             found.extend(items(&path, &inner)?);
         } else if path.extension().is_some_and(|it| it == "rs") {
@@ -111,9 +166,31 @@ fn items(folder: &Path, module: &str) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// The files and folders of a folder, with the modules that they are.
+pub(super) fn entries(folder: &Path, module: &str) -> Result<Vec<(PathBuf, String)>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        paths.push(entry?.path());
+    }
+    paths.sort();
+    let with_module = |path: PathBuf| {
+        let inner = match path.file_stem().unwrap_or_default().to_string_lossy().as_ref() {
+            "lib" | "mod" => module.to_owned(),
+            name => format!("{module}{name}::"),
+        };
+        (path, inner)
+    };
+    Ok(paths.into_iter().map(with_module).collect())
+}
+
+/// A file without its tests.
+pub(super) fn public_part(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default()
+}
+
 /// The public items of a file that is formatted as rustfmt formats it.
 fn items_of(text: &str, module: &str) -> Vec<String> {
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let text = public_part(text);
     let mut owner = None;
     let mut found = Vec::new();
     for line in text.lines() {
@@ -133,7 +210,7 @@ fn items_of(text: &str, module: &str) -> Vec<String> {
 }
 
 /// The type of an `impl` that implements no trait.
-fn implemented(line: &str) -> Option<&str> {
+pub(super) fn implemented(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("impl")?;
     let rest = match rest.strip_prefix('<') {
         Some(generic) => generic.split_once("> ")?.1,
@@ -144,7 +221,7 @@ fn implemented(line: &str) -> Option<&str> {
 }
 
 /// The kind and the name of a public item.
-fn declared(line: &str) -> Option<(&str, &str)> {
+pub(super) fn declared(line: &str) -> Option<(&str, &str)> {
     let mut words = line.strip_prefix("pub ")?.split_whitespace().peekable();
     words.next_if(|it| ["const", "unsafe", "async"].contains(it) && line.contains(" fn "));
     let kind = words.next()?;
@@ -154,7 +231,7 @@ fn declared(line: &str) -> Option<(&str, &str)> {
     kinds.contains(&kind).then(|| (kind, &name[..end]))
 }
 
-fn is_ident(it: char) -> bool {
+pub(super) fn is_ident(it: char) -> bool {
     it.is_alphanumeric() || it == '_'
 }
 

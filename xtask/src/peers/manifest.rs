@@ -10,6 +10,7 @@ const FEATURES: &[(&str, &str)] = &[("solana-account", "bincode"), ("solana-nonc
 
 /// Other packages of the peers, with our folder in `compat`.
 const OURS: &[(&str, &str)] = &[
+    ("litesvm", "litesvm"),
     ("mollusk-svm", "mollusk"),
     ("mollusk-svm-programs-memo", "mollusk-memo"),
     ("mollusk-svm-result", "mollusk-result"),
@@ -96,6 +97,18 @@ fn shim_package(shim: &Path) -> String {
     format!("selkie-{}", folder.unwrap_or_default())
 }
 
+/// The tests that need features of the peer which a suite does not switch on.
+pub(super) fn without_features(peer: &str, features: &[String]) -> Result<Vec<String>> {
+    let peer: Table = peer.parse().context("the peer's manifest is not TOML")?;
+    let tests = peer.get("test").and_then(Value::as_array).into_iter().flatten();
+    let is_without = |test: &&Value| {
+        let needed = test.get("required-features").and_then(Value::as_array);
+        needed.into_iter().flatten().any(|it| !features.iter().any(|on| it.as_str() == Some(on)))
+    };
+    let name = |test: &Value| test.get("name").and_then(Value::as_str).map(str::to_owned);
+    Ok(tests.filter(is_without).filter_map(name).collect())
+}
+
 /// Returns whether sources name a crate.
 fn is_named(sources: &str, name: &str) -> bool {
     let ident = name.replace('-', "_");
@@ -128,6 +141,13 @@ fn dependency(name: &str, value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_without_their_features_are_found() {
+        let peer = "[[test]]\nname = \"a\"\n[[test]]\nname = \"b\"\nrequired-features = [\"x\"]\n";
+        assert_eq!(without_features(peer, &[]).expect("it is TOML"), ["b"]);
+        assert!(without_features(peer, &["x".to_owned()]).expect("it is TOML").is_empty());
+    }
 
     #[test]
     fn manifest_has_what_the_tests_name() {

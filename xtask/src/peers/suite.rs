@@ -20,8 +20,8 @@ pub(super) struct Suite {
     features: Vec<String>,
     /// The name of the peer's repository.
     pub(super) checkout: String,
-    /// The folder in that repository with the programs that the tests need.
-    programs: String,
+    /// The folder in that repository with the programs that the tests need; none if it is empty.
+    pub(super) programs: String,
     /// The folder, seen from that of the tests, in which they look for programs.
     found_in: String,
 }
@@ -93,6 +93,9 @@ impl Suite {
             fs::remove_file(tests.join(file).with_extension("rs")).context((*file).to_owned())?;
         }
         let peer = fs::read_to_string(source.join("Cargo.toml"))?;
+        for file in manifest::without_features(&peer, &self.features)? {
+            fs::remove_file(tests.join(&file).with_extension("rs")).context(file)?;
+        }
         let shim = repository().join("compat").join(&self.shim);
         let manifest =
             manifest::make(&peer, &self.package, &shim, &self.features, &sources(&tests)?)?;
@@ -107,6 +110,9 @@ impl Suite {
 
     /// Builds the test programs, once, and copies them to where the tests look for them.
     fn build_programs(&self, folder: &Path, checkout: &Path) -> Result<()> {
+        if self.programs.is_empty() {
+            return Ok(());
+        }
         let programs = checkout.join(&self.programs);
         let built = repository().join("target/peers/programs").join(&self.checkout);
         if !built.exists() {
