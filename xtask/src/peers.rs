@@ -7,6 +7,7 @@
 
 pub(crate) mod api;
 mod manifest;
+mod signature;
 mod suite;
 
 use std::{

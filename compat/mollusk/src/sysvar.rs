@@ -68,6 +68,54 @@ impl Sysvars {
         }
     }
 
+    /// Returns the account of the clock.
+    #[must_use]
+    pub fn keyed_account_for_clock_sysvar(&self) -> (Pubkey, Account) {
+        self.keyed_account(ids::clock::ID)
+    }
+
+    /// Returns the account of the epoch rewards.
+    #[must_use]
+    pub fn keyed_account_for_epoch_rewards_sysvar(&self) -> (Pubkey, Account) {
+        self.keyed_account(ids::epoch_rewards::ID)
+    }
+
+    /// Returns the account of the epoch schedule.
+    #[must_use]
+    pub fn keyed_account_for_epoch_schedule_sysvar(&self) -> (Pubkey, Account) {
+        self.keyed_account(ids::epoch_schedule::ID)
+    }
+
+    /// Returns the account of the last restart slot.
+    #[must_use]
+    pub fn keyed_account_for_last_restart_slot_sysvar(&self) -> (Pubkey, Account) {
+        self.keyed_account(ids::last_restart_slot::ID)
+    }
+
+    /// Returns the account of the rent.
+    #[must_use]
+    pub fn keyed_account_for_rent_sysvar(&self) -> (Pubkey, Account) {
+        self.keyed_account(ids::rent::ID)
+    }
+
+    /// Returns the account of the slot hashes.
+    #[must_use]
+    pub fn keyed_account_for_slot_hashes_sysvar(&self) -> (Pubkey, Account) {
+        self.keyed_account(ids::slot_hashes::ID)
+    }
+
+    /// Returns the account of the stake history.
+    #[must_use]
+    pub fn keyed_account_for_stake_history_sysvar(&self) -> (Pubkey, Account) {
+        self.keyed_account(ids::stake_history::ID)
+    }
+
+    /// Returns the account of the recent blockhashes.
+    #[must_use]
+    pub fn keyed_account_for_recent_blockhashes_sysvar(&self) -> (Pubkey, Account) {
+        self.keyed_account(ids::recent_blockhashes::ID)
+    }
+
     /// Returns the accounts of all sysvars.
     #[must_use]
     pub fn get_all_keyed_sysvar_accounts(&self) -> Vec<(Pubkey, Account)> {
@@ -119,32 +167,6 @@ impl Sysvars {
 
 fn bytes<T: wincode::Serialize<Src = T>>(sysvar: &T) -> Vec<u8> {
     wincode::serialize(sysvar).expect("a sysvar can be serialized")
-}
-
-/// One function of [`Sysvars`] per row, with its sysvar.
-macro_rules! keyed_accounts {
-    ($($name:ident => $sysvar:ident,)*) => {
-        impl Sysvars {
-            $(
-                #[doc = concat!("Returns the account of the sysvar `", stringify!($sysvar), "`.")]
-                #[must_use]
-                pub fn $name(&self) -> (Pubkey, Account) {
-                    self.keyed_account(ids::$sysvar::ID)
-                }
-            )*
-        }
-    };
-}
-
-keyed_accounts! {
-    keyed_account_for_clock_sysvar => clock,
-    keyed_account_for_epoch_rewards_sysvar => epoch_rewards,
-    keyed_account_for_epoch_schedule_sysvar => epoch_schedule,
-    keyed_account_for_last_restart_slot_sysvar => last_restart_slot,
-    keyed_account_for_rent_sysvar => rent,
-    keyed_account_for_slot_hashes_sysvar => slot_hashes,
-    keyed_account_for_stake_history_sysvar => stake_history,
-    keyed_account_for_recent_blockhashes_sysvar => recent_blockhashes,
 }
 
 #[cfg(test)]

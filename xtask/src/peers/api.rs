@@ -2,7 +2,7 @@
 //!
 //! The table is `xtask/peers/api.tsv`, from which `docs/switch-api.md` is made. It has a row for every
 //! public function and type in the sources of the peers' packages; what it calls the same or different
-//! is in the sources of ours.
+//! is in the sources of ours, and functions that it calls the same have the same signature.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,13 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use crate::{peers::rows, repository, say};
+use crate::{
+    peers::{
+        rows,
+        signature::{self, Signatures},
+    },
+    repository, say,
+};
 
 /// A peer's package.
 struct Package {
@@ -111,7 +117,32 @@ impl Package {
                 findings.push(format!("{item} is `{state}`, but missing here"));
             }
         }
+        findings.extend(self.other_signatures(&peer, rows)?);
         Ok(findings.into_iter().map(|it| format!("{}: {it}", self.name)).collect())
+    }
+
+    /// The functions that are the same by their rows, but not by their signatures.
+    fn other_signatures(&self, peer: &Path, rows: &[&Vec<String>]) -> Result<Vec<String>> {
+        let theirs: Signatures = signature::of_folder(peer)?
+            .into_iter()
+            .filter_map(|(path, it)| Some((self.public_path(&path)?, it)))
+            .collect();
+        let mut ours = Signatures::new();
+        for folder in self.folders() {
+            ours.extend(signature::of_folder(&folder)?);
+        }
+        let difference = |row: &&Vec<String>| {
+            let item = &row[1];
+            let theirs = theirs.get(item)?;
+            let ours = signature::find(&ours, item);
+            let list = |it: &[&str]| it.join("` or `");
+            (!theirs.iter().any(|it| ours.contains(&it.as_str()))).then(|| {
+                let theirs: Vec<&str> = theirs.iter().map(String::as_str).collect();
+                let (ours, theirs) = (list(&ours), list(&theirs));
+                format!("{item} is `same`, but here it is `{ours}`, there `{theirs}`")
+            })
+        };
+        Ok(rows.iter().filter(|row| row[2] == "same").filter_map(difference).collect())
     }
 }
 
