@@ -6,6 +6,8 @@
 //! and so is a row whose test passes.
 
 pub(crate) mod api;
+#[cfg(test)]
+mod dependencies;
 mod manifest;
 mod signature;
 mod suite;
