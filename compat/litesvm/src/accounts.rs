@@ -5,10 +5,12 @@ use selkie_convert::{from_account, from_shared_account, to_account};
 use solana_account::{Account, AccountSharedData};
 use solana_address::Address;
 use solana_instruction_error::InstructionError;
+use solana_sdk_ids::{native_loader, system_program, sysvar};
 
 use crate::{
     LiteSVM,
     error::{InvalidSysvarDataError, LiteSVMError},
+    sysvars::FEES_BYTES,
 };
 
 /// The state of a program account of loader v3 begins with this number.
@@ -63,19 +65,26 @@ impl LiteSVM {
     /// Sets an account; one without lamports is deleted.
     ///
     /// # Errors
-    /// If it is a sysvar whose data are not valid, or a program that does not load.
+    /// If it is a sysvar whose data are not valid, or a program that does not load or whose owner is
+    /// no loader.
     pub fn set_account(&mut self, address: Address, data: Account) -> Result<(), LiteSVMError> {
         self.check_program(&address, &data)?;
         let error = InvalidSysvarDataError::of(&address);
+        // The runtime does not know this sysvar.
+        if address == sysvar::fees::ID && data.data.len() < FEES_BYTES {
+            return Err(InvalidSysvarDataError::Fees.into());
+        }
         let set = self.svm_mut().set_account(address, to_account(data));
         set.map_err(|_| error.unwrap_or(InvalidSysvarDataError::Clock).into())
     }
 
     /// Checks that an executable account has a program that loads.
     fn check_program(&self, address: &Address, account: &Account) -> Result<(), InstructionError> {
-        let Some(loader) = Loader::of(&account.owner).filter(|_| account.executable) else {
+        let is_builtin = account.owner == native_loader::ID || *address == system_program::ID;
+        if !account.executable || is_builtin {
             return Ok(());
-        };
+        }
+        let loader = Loader::of(&account.owner).ok_or(InstructionError::IncorrectProgramId)?;
         let programdata;
         let elf = if loader == Loader::V3 {
             if !account.data.starts_with(&PROGRAM_STATE) {
@@ -92,5 +101,36 @@ impl LiteSVM {
         };
         let loaded = self.svm().program_cache().try_load(elf, loader, self.svm().features());
         loaded.map(drop).map_err(|_| InstructionError::InvalidAccountData)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(address: Address, owner: Address, data: &[u8]) -> Result<(), LiteSVMError> {
+        let data = data.to_vec();
+        let account = Account { lamports: 1, data, owner, executable: true, rent_epoch: 0 };
+        LiteSVM::new().set_account(address, account)
+    }
+
+    #[test]
+    fn programs_of_unknown_loaders_are_refused() {
+        let (program, owner) = (Address::new_unique(), Address::new_unique());
+        let refused = set(program, owner, &[]).expect_err("no such loader");
+        let error = InstructionError::IncorrectProgramId;
+        assert!(matches!(refused, LiteSVMError::Instruction(it) if it == error));
+        set(program, native_loader::ID, b"builtin").expect("a builtin program");
+        set(system_program::ID, owner, b"system_program").expect("the system program");
+    }
+
+    #[test]
+    fn fees_are_a_number() {
+        let fees = LiteSVM::new().get_account(&sysvar::fees::ID).expect("the sysvar exists");
+        assert_eq!((fees.owner, fees.data), (sysvar::ID, vec![0; 8]));
+        let short = Account { lamports: 1, data: vec![0; 7], ..Account::default() };
+        let refused = LiteSVM::new().set_account(sysvar::fees::ID, short).expect_err("too short");
+        let LiteSVMError::InvalidSysvarData(error) = refused else { panic!("{refused}") };
+        assert_eq!(error.to_string(), "Invalid Fees sysvar data.");
     }
 }

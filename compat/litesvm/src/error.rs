@@ -16,7 +16,7 @@ pub enum InvalidSysvarDataError {
     EpochRewards,
     /// The epoch schedule.
     EpochSchedule,
-    /// The fees, which mainnet does not have any more.
+    /// The fees, which programs cannot read any more.
     Fees,
     /// The last restart slot.
     LastRestartSlot,

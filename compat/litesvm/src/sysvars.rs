@@ -16,6 +16,8 @@ use crate::{
 
 /// The bytes of the slot hashes sysvar: 512 entries.
 const SLOT_HASHES_BYTES: usize = 20_488;
+/// The bytes of the fees sysvar: the lamports per signature, of which LiteSVM says 0.
+pub(crate) const FEES_BYTES: usize = 8;
 /// Beyond this size, an account cannot exist.
 const ACCOUNT_BYTES_MAX: usize = 10 * 1024 * 1024;
 
@@ -32,6 +34,7 @@ impl LiteSVM {
         hashes.extend(slot.to_le_bytes());
         hashes.extend(self.latest_blockhash().as_ref());
         self.put_sysvar(sysvar::slot_hashes::ID, hashes);
+        self.put_sysvar(sysvar::fees::ID, vec![0; FEES_BYTES]);
         self.add_stake_config();
         self
     }

@@ -118,6 +118,7 @@ impl Package {
             }
         }
         findings.extend(self.other_signatures(&peer, rows)?);
+        findings.extend(self.missing_features(&peer)?);
         Ok(findings.into_iter().map(|it| format!("{}: {it}", self.name)).collect())
     }
 
@@ -144,6 +145,14 @@ impl Package {
         };
         Ok(rows.iter().filter(|row| row[2] == "same").filter_map(difference).collect())
     }
+
+    /// The features of the peer's package that ours does not have.
+    fn missing_features(&self, peer: &Path) -> Result<Vec<String>> {
+        let ours = repository().join("compat").join(self.ours).join("Cargo.toml");
+        let ours = features(&fs::read_to_string(ours)?)?;
+        let theirs = features(&fs::read_to_string(peer.with_file_name("Cargo.toml"))?)?;
+        Ok(theirs.difference(&ours).map(|it| format!("the feature {it} is missing")).collect())
+    }
 }
 
 const TABLE: &str = "xtask/peers/api.tsv";
@@ -161,6 +170,14 @@ pub(super) fn check() -> Result<()> {
         return Ok(());
     }
     bail!("{TABLE} is not right\n  {}", findings.join("\n  "))
+}
+
+/// The names of a manifest's features, which tests' manifests may switch on.
+fn features(manifest: &str) -> Result<BTreeSet<String>> {
+    let manifest: toml::Table = manifest.parse()?;
+    let features = manifest.get("features").and_then(toml::Value::as_table);
+    let names = features.into_iter().flatten().map(|(name, _)| name.clone());
+    Ok(names.filter(|name| name != "default").collect())
 }
 
 /// The tables of `docs/switch-api.md`, one per package.
