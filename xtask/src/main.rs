@@ -107,7 +107,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "peers",
-        "--api | [--checkouts FOLDER] [SUITE...]  the test suites of LiteSVM and Mollusk, on compat",
+        "--api | [--checkouts FOLDER] [--figures] [SUITE...]  the test suites of LiteSVM and Mollusk, on compat",
         peers::run,
     ),
     (

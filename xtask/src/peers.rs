@@ -21,25 +21,34 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{output, print, repository, say};
-use suite::{Outcome, Suite};
+use suite::{Outcome, Side, Suite};
 
 /// Runs the chore: all suites, or those of the named packages. `--checkouts FOLDER` names a folder with
 /// the peers' repositories, from which test programs are built; without it they are cloned. `--api`
-/// checks the table of public items instead.
+/// checks the table of public items instead. `--figures` runs the suites on the peers as well, each
+/// compiled from nothing, and prints the times.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if arguments == ["--api"] {
         return api::check();
     }
-    let (checkouts, named) = match arguments {
+    let (checkouts, arguments) = match arguments {
         [flag, folder, rest @ ..] if flag == "--checkouts" => (Some(PathBuf::from(folder)), rest),
         _ => (None, arguments),
+    };
+    let (with_figures, named) = match arguments {
+        [flag, rest @ ..] if flag == "--figures" => (true, rest),
+        _ => (false, arguments),
     };
     let suites: Vec<Suite> = rows("xtask/peers/suites.tsv")?.into_iter().map(Suite::of).collect();
     let is_named = |suite: &&Suite| named.is_empty() || named.contains(&suite.name());
     let chosen: Vec<&Suite> = suites.iter().filter(is_named).collect();
-    let usage = "usage: cargo xtask peers --api | [--checkouts FOLDER] [PACKAGE-VERSION...]";
+    let usage =
+        "usage: cargo xtask peers --api | [--checkouts FOLDER] [--figures] [PACKAGE-VERSION...]";
     ensure!(!chosen.is_empty(), "{usage}, of xtask/peers/suites.tsv");
     let expected = rows("xtask/peers/expected.tsv")?;
+    if with_figures {
+        return figures(&chosen, &expected, checkouts.as_deref());
+    }
     let mut surprises = Vec::new();
     print(
         "| suite | passed | failed as expected | left out | compiled | run |\n|---|---|---|---|---|---|",
@@ -58,6 +67,27 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "the suites went otherwise than xtask/peers/expected.tsv says\n  {}",
         surprises.join("\n  ")
     )
+}
+
+/// Prints what each suite takes on the peer and here.
+fn figures(suites: &[&Suite], expected: &[Vec<String>], checkouts: Option<&Path>) -> Result<()> {
+    print("| suite | on | tests that pass | compiled | run |\n|---|---|---|---|---|");
+    for suite in suites {
+        let expected = Expected::of(suite, expected);
+        let checkout = checkout(suite, checkouts)?;
+        for side in [Side::Peer, Side::Selkie] {
+            let outcome = suite.measure(side, &checkout, &expected.left_out())?;
+            print(&format!(
+                "| {} | {} | {} | {:.0?} | {:.1?} |",
+                suite.name(),
+                side.name(),
+                outcome.passed.len(),
+                outcome.compiled,
+                outcome.run
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The rows of a table, without its heading.

@@ -43,22 +43,27 @@ opt-level = 3
 ";
 
 /// Makes a manifest from the peer's: the dependencies that the tests name, and ours in the place of the
-/// peer.
+/// peer, or the peer itself if there is no `shim`.
 pub(super) fn make(
     peer: &str,
     package: &str,
-    shim: &Path,
+    shim: Option<&Path>,
     features: &[String],
     tests: &str,
 ) -> Result<String> {
     let peer: Table = peer.parse().context("the peer's manifest is not TOML")?;
-    let edition = peer.get("package").and_then(|it| it.get("edition"));
-    let mut dependencies = Table::from_iter([(package.to_owned(), our(shim, features))]);
+    let about = peer.get("package").context("the peer's manifest is that of no package")?;
+    let edition = about.get("edition");
+    let tested = match shim {
+        Some(shim) => our(shim, features),
+        None => published(about.get("version"), peer.get("features"), features),
+    };
+    let mut dependencies = Table::from_iter([(package.to_owned(), tested)]);
     for section in ["dependencies", "dev-dependencies"] {
         for (name, value) in peer.get(section).and_then(Value::as_table).into_iter().flatten() {
             if is_named(tests, name) && name != package {
                 let ours = OURS.iter().find(|(it, _)| it == name);
-                let folder = ours.map(|(_, folder)| shim.with_file_name(folder));
+                let folder = ours.zip(shim).map(|((_, folder), it)| it.with_file_name(folder));
                 let value = folder.map_or_else(|| dependency(name, value), |it| our(&it, &[]));
                 dependencies.entry(name.clone()).or_insert(value);
             }
@@ -89,6 +94,17 @@ fn our(shim: &Path, features: &[String]) -> Value {
         ("path".to_owned(), shim.display().to_string().into()),
         ("package".to_owned(), shim_package(shim).into()),
         ("features".to_owned(), Value::Array(features)),
+    ]))
+}
+
+/// The dependency on the peer, with those of the features that it has.
+fn published(version: Option<&Value>, has: Option<&Value>, features: &[String]) -> Value {
+    let features =
+        features.iter().filter(|it| has.is_some_and(|has| has.get(it.as_str()).is_some()));
+    let version = version.and_then(Value::as_str).unwrap_or_default();
+    Value::Table(Table::from_iter([
+        ("version".to_owned(), format!("={version}").into()),
+        ("features".to_owned(), Value::Array(features.cloned().map(Value::from).collect())),
     ]))
 }
 
@@ -156,7 +172,7 @@ mod tests {
         let tests = "use a_b::X; use solana_nonce; let abc = 1;";
         let features = ["precompiles".to_owned()];
         let shim = Path::new("compat/litesvm");
-        let made = make(peer, "litesvm", shim, &features, tests).expect("made");
+        let made = make(peer, "litesvm", Some(shim), &features, tests).expect("made");
         let made: Table = made.parse().expect("it is TOML");
         let dependencies = made["dependencies"].as_table().expect("a table");
         assert_eq!(dependencies.keys().collect::<Vec<_>>(), ["a-b", "litesvm", "solana-nonce"]);
@@ -165,5 +181,16 @@ mod tests {
         assert_eq!(dependencies["solana-nonce"]["features"][0].as_str(), Some("serde"));
         assert_eq!(made["features"]["default"][0].as_str(), Some("precompiles"));
         assert_eq!(made["features"]["precompiles"].as_array(), Some(&Vec::new()));
+    }
+
+    #[test]
+    fn manifest_may_have_the_peer_itself() {
+        let peer = "[package]\nversion = \"0.1.2\"\n[features]\na = []\n";
+        let features = ["a".to_owned(), "agave-types".to_owned()];
+        let made = make(peer, "litesvm", None, &features, "").expect("made");
+        let made: Table = made.parse().expect("it is TOML");
+        let litesvm = &made["dependencies"]["litesvm"];
+        assert_eq!(litesvm["version"].as_str(), Some("=0.1.2"));
+        assert_eq!(litesvm["features"].as_array(), Some(&vec![Value::from("a")]));
     }
 }

@@ -26,6 +26,22 @@ pub(super) struct Suite {
     found_in: String,
 }
 
+/// What a suite runs on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Peer,
+    Selkie,
+}
+
+impl Side {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Peer => "peer",
+            Self::Selkie => "selkie",
+        }
+    }
+}
+
 /// What the tests of a suite did, each named `FILE::TEST`.
 #[derive(Default)]
 pub(super) struct Outcome {
@@ -65,14 +81,40 @@ impl Suite {
     /// Makes the package, builds the programs, and runs the tests except those of some files.
     pub(super) fn run(&self, checkout: &Path, left_out: &[&str]) -> Result<Outcome> {
         let folder = repository().join("target/peers").join(self.name());
-        self.make(&folder, left_out)?;
+        self.make(&folder, left_out, Side::Selkie)?;
         self.build_programs(&folder, checkout)?;
+        self.test(&folder, &repository().join("target/peers/cargo"))
+    }
+
+    /// Does the same on either side, with nothing compiled before, not even dependencies.
+    pub(super) fn measure(
+        &self,
+        side: Side,
+        checkout: &Path,
+        left_out: &[&str],
+    ) -> Result<Outcome> {
+        let name = format!("{}-{}", self.name(), side.name());
+        let folder = repository().join("target/peers/figures").join(name);
+        self.make(&folder, left_out, side)?;
+        self.build_programs(&folder, checkout)?;
+        let target = folder.join("target");
+        if target.exists() {
+            fs::remove_dir_all(&target)?;
+        }
+        let fetched = cargo(&folder, &target, &["fetch"])?;
+        ensure!(fetched.0, "cannot fetch what {} needs\n{}", self.name(), fetched.1);
+        self.test(&folder, &target)
+    }
+
+    /// Compiles and runs the tests.
+    fn test(&self, folder: &Path, target: &Path) -> Result<Outcome> {
         let begun = now();
-        let compiled = cargo(&folder, &["test", "--tests", IGNORE, "--no-run", "--quiet"])?;
+        let compiled = cargo(folder, target, &["test", "--tests", IGNORE, "--no-run", "--quiet"])?;
         ensure!(compiled.0, "{} does not compile\n{}", self.name(), compiled.1);
         let compiled = begun.elapsed();
         let begun = now();
-        let (succeeded, text) = cargo(&folder, &["test", "--tests", IGNORE, "--no-fail-fast"])?;
+        let arguments = ["test", "--tests", IGNORE, "--no-fail-fast"];
+        let (succeeded, text) = cargo(folder, target, &arguments)?;
         let outcome = Outcome { compiled, run: begun.elapsed(), ..read(&text) };
         let is_explained = !outcome.failed.is_empty() || !outcome.aborted.is_empty();
         ensure!(succeeded || is_explained, "cargo fails, but no test of {}\n{text}", self.name());
@@ -80,7 +122,7 @@ impl Suite {
     }
 
     /// Copies the tests beside a manifest of our own.
-    fn make(&self, folder: &Path, left_out: &[&str]) -> Result<()> {
+    fn make(&self, folder: &Path, left_out: &[&str], side: Side) -> Result<()> {
         let source = self.source()?;
         fs::create_dir_all(folder.join("src"))?;
         fs::write(folder.join("src/lib.rs"), "")?;
@@ -97,8 +139,9 @@ impl Suite {
             fs::remove_file(tests.join(&file).with_extension("rs")).context(file)?;
         }
         let shim = repository().join("compat").join(&self.shim);
-        let manifest =
-            manifest::make(&peer, &self.package, &shim, &self.features, &sources(&tests)?)?;
+        let shim = (side == Side::Selkie).then_some(shim.as_path());
+        let tests = sources(&tests)?;
+        let manifest = manifest::make(&peer, &self.package, shim, &self.features, &tests)?;
         fs::write(folder.join("Cargo.toml"), manifest)?;
         // The versions with which the peer was published, as far as ours allow.
         let lock = folder.join("Cargo.lock");
@@ -157,10 +200,10 @@ fn sources(folder: &Path) -> Result<String> {
 const IGNORE: &str = "--ignore-rust-version";
 
 /// Runs cargo; returns whether it succeeded, and what it printed.
-fn cargo(folder: &Path, arguments: &[&str]) -> Result<(bool, String)> {
+fn cargo(folder: &Path, target: &Path, arguments: &[&str]) -> Result<(bool, String)> {
     let mut command = Command::new("cargo");
     command.args(arguments).current_dir(folder).env("RUST_BACKTRACE", "0");
-    command.env("CARGO_TARGET_DIR", repository().join("target/peers/cargo"));
+    command.env("CARGO_TARGET_DIR", target);
     let output = command.output().context("cannot start cargo")?;
     let text = [output.stderr, output.stdout].map(|it| String::from_utf8_lossy(&it).into_owned());
     Ok((output.status.success(), text.concat()))
