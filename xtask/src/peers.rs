@@ -10,6 +10,7 @@ pub(crate) mod api;
 mod dependencies;
 mod manifest;
 mod signature;
+mod source;
 mod suite;
 
 use std::{

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::Result;
 
-use crate::peers::api::{declared, implemented, is_ident, public_part};
+use crate::peers::source::{declared, entries, implemented, is_ident, public_part};
 
 /// A function's path, `MODULE::TYPE::FUNCTION`, and its signatures: there are several if features
 /// choose among them.
@@ -47,7 +47,7 @@ pub(super) fn find<'a>(signatures: &'a Signatures, path: &str) -> Vec<&'a str> {
 
 /// The sources below a folder, with their modules.
 fn read(folder: &Path, module: &str, files: &mut Vec<(String, String)>) -> Result<()> {
-    for (path, inner) in crate::peers::api::entries(folder, module)? {
+    for (path, inner) in entries(folder, module)? {
         if path.is_dir() {
             read(&path, &inner, files)?;
         } else if path.extension().is_some_and(|it| it == "rs") {
@@ -232,7 +232,7 @@ mod tests {
             "pub fn a<T: p::Pack + Q>(svm: &T) -> Result<T, e::E>",
             "<T: Pack + Q>(&T) -> Result<T, E>",
         );
-        check("pub unsafe fn a(b: impl Fn(W<'_>) -> u8)", "unsafe (impl Fn(Z) -> u8)");
+        check("pub async fn a(b: impl Fn(W<'_>) -> u8)", "async (impl Fn(Z) -> u8)");
     }
 
     #[test]
