@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     forms::{ACCOUNT, AUTHORITY, Data, FRESH_MINT, MINT, PAYER, SYSTEM, Shape, Use, WALLET},
     keys::Role,
+    proofs::{self, Proof},
     random::Random,
 };
 
@@ -38,16 +39,20 @@ enum Part {
 use Part::{Bytes, Mint, Wallet, Zeros};
 
 const TRANSFER_FEE: &[Part] =
-    &[Bytes(&[26, 0, 1]), Wallet, Bytes(&[1]), Wallet, Bytes(&[100, 0, 50, 0, 0, 0, 0, 0, 0, 0])];
+    &[Bytes(&[26, 0, 1]), Wallet, Bytes(&[1]), Wallet, Bytes(&[100, 0]), Bytes(&FEE_MAX)];
+const FEE_MAX: [u8; 8] = proofs::FEE_MAX.to_le_bytes();
 const CONFIDENTIAL_TRANSFER: &[Part] = &[Bytes(&[27, 0]), Wallet, Bytes(&[0]), Zeros(32)];
-const ELGAMAL_KEY: Part = Bytes(&[7; 32]);
+const ELGAMAL_KEY: Part = Bytes(&proofs::ELGAMAL_KEY);
+const CONFIDENTIAL_MINT_BURN: &[Part] = &[Bytes(&[42, 0]), ELGAMAL_KEY, Zeros(36)];
+const PERMISSIONED_BURN: &[Part] = &[Bytes(&[46, 0]), Wallet];
 
 const METADATA: Extension =
     Extension { number: 39, lens: &[64], initialization: &[&[Bytes(&[39, 0]), Wallet, Mint]] };
 const GROUP: Extension =
     Extension { number: 40, lens: &[64], initialization: &[&[Bytes(&[40, 0]), Wallet, Mint]] };
 
-/// One mint is made of each: of metadata and of groups, one is left without.
+/// One mint is made of each: of metadata and of groups, one is left without, and permissioned burns are
+/// plain or confidential.
 pub(super) const EXTENSIONS: &[Extension] = &[
     Extension { number: 25, lens: &[32], initialization: &[&[Bytes(&[25, 1]), Wallet]] },
     Extension { number: 26, lens: &[108], initialization: &[TRANSFER_FEE] },
@@ -78,7 +83,7 @@ pub(super) const EXTENSIONS: &[Extension] = &[
     Extension {
         number: 42,
         lens: &[65, 196],
-        initialization: &[CONFIDENTIAL_TRANSFER, &[Bytes(&[42, 0]), ELGAMAL_KEY, Zeros(36)]],
+        initialization: &[CONFIDENTIAL_TRANSFER, CONFIDENTIAL_MINT_BURN],
     },
     Extension {
         number: 43,
@@ -86,7 +91,12 @@ pub(super) const EXTENSIONS: &[Extension] = &[
         initialization: &[&[Bytes(&[43, 0]), Wallet, Bytes(&[0, 0, 0, 0, 0, 0, 0xf8, 0x3f])]],
     },
     Extension { number: 44, lens: &[33], initialization: &[&[Bytes(&[44, 0]), Wallet]] },
-    Extension { number: 46, lens: &[32], initialization: &[&[Bytes(&[46, 0]), Wallet]] },
+    Extension { number: 46, lens: &[32], initialization: &[PERMISSIONED_BURN] },
+    Extension {
+        number: 46,
+        lens: &[65, 196, 32],
+        initialization: &[CONFIDENTIAL_TRANSFER, CONFIDENTIAL_MINT_BURN, PERMISSIONED_BURN],
+    },
 ];
 
 impl Extension {
@@ -112,7 +122,18 @@ impl Extension {
 
     /// Returns whether tokens are minted in the open.
     pub(super) fn has_plain_amounts(&self) -> bool {
-        self.number != 42
+        !self.is_initialized_by(42)
+    }
+
+    /// Returns whether accounts can have encrypted balances.
+    pub(super) fn is_confidential(&self) -> bool {
+        self.is_initialized_by(27)
+    }
+
+    fn is_initialized_by(&self, number: u8) -> bool {
+        let starts =
+            |it: &&[Part]| matches!(it.first(), Some(Bytes([first, ..])) if *first == number);
+        self.initialization.iter().any(starts)
     }
 }
 
@@ -122,6 +143,10 @@ pub(super) fn of(number: u8, parts: &[Data], random: &mut Random) -> Option<u8> 
     match parts.first() {
         Some(Data::Name(name)) if name.contains("metadata") => Some(39),
         Some(Data::Name(_)) => Some(40),
+        // Transfers with fees.
+        Some(Data::Number(13)) if number == 27 => Some(37),
+        // An account of this mint is frozen.
+        _ if number == 11 && random.happens(90) => Some(28),
         _ if has_mint(number) && random.happens(90) => Some(number),
         _ if random.happens(50) => Some(EXTENSIONS[random.below(EXTENSIONS.len())].number),
         _ => None,
@@ -149,14 +174,15 @@ pub(super) fn preparation(wallet: &Pubkey) -> Vec<(Vec<u8>, &'static [Chosen])> 
             named("spl_token_group_interface:initialize_token_group", &[wallet.as_ref(), &most]),
             &[(Role::Mint, 40), (Role::Mint, 40), (Role::Wallet, 0)],
         ),
-        (
-            [&[27, 2][..], &[0; 36], &most, &[0]].concat(),
-            &[(Role::Account, 27), (Role::Mint, 27), (Role::Proof, 0), (Role::Wallet, 0)],
-        ),
-        (vec![27, 3], &[(Role::Account, 27), (Role::Mint, 27), (Role::Wallet, 0)]),
+        (vec![10], &[(Role::Account, 28), (Role::Mint, 28), (Role::Wallet, 0)]),
         (vec![30, 0], &[(Role::Account, 46), (Role::Wallet, 0)]),
         (vec![34, 0], &[(Role::Account, 35), (Role::Wallet, 0)]),
     ]
+}
+
+/// Returns the data of the instruction that configures an account for encrypted balances.
+pub(super) fn configuration() -> Vec<u8> {
+    [&[27, 2][..], &[0; 36], &10_u64.to_le_bytes(), &[0]].concat()
 }
 
 /// Returns the first eight bytes of an instruction of the interfaces for metadata and groups.
@@ -193,7 +219,23 @@ pub(super) fn shapes() -> Vec<Shape> {
     NUMBERED.iter().copied().chain(named).collect()
 }
 
-const PROOF: Use = (Role::Proof, false, false);
+const fn proof(of: Proof) -> Use {
+    (Role::Proof(of), false, false)
+}
+
+const KEY_IS_VALID: Use = proof(Proof::KeyIsValid);
+const BALANCE_IS_ZERO: Use = proof(Proof::BalanceIsZero);
+const SAME_AMOUNT: Use = proof(Proof::SameAmount);
+const BALANCE_AFTER: Use = proof(Proof::BalanceAfter);
+const SUPPLY_AFTER: Use = proof(Proof::SupplyAfter);
+const FEE: Use = proof(Proof::Fee);
+const BALANCE_IN_RANGE: Use = proof(Proof::BalanceInRange);
+const AMOUNT_IN_RANGE: Use = proof(Proof::AmountInRange);
+const FEE_IN_RANGE: Use = proof(Proof::FeeInRange);
+const AMOUNT_IS_ENCRYPTED: Use = proof(Proof::AmountIsEncrypted);
+const FEE_IS_ENCRYPTED: Use = proof(Proof::FeeIsEncrypted);
+/// An account with an owner's ElGamal key.
+const REGISTRY: Use = (Role::Registry, false, false);
 /// A mint that may become a member of a group.
 const MEMBER: Use = (Role::Member, true, false);
 
@@ -217,25 +259,42 @@ const NUMBERED: &[Shape] = &[
     (27, &[Data::Number(1), Data::Below(2), Data::Exactly(32)], &[MINT, AUTHORITY]),
     (
         27,
-        &[Data::Number(2), Data::Exactly(36), Data::Amount, Data::Number(0)],
-        &[ACCOUNT, MINT, PROOF, AUTHORITY],
+        &[Data::Number(2), Data::Exactly(36), Data::Amount, Data::Offsets(1)],
+        &[ACCOUNT, MINT, KEY_IS_VALID, AUTHORITY],
     ),
     (27, &[Data::Number(3)], &[ACCOUNT, MINT, AUTHORITY]),
-    (27, &[Data::Number(4), Data::Number(0)], &[ACCOUNT, PROOF, AUTHORITY]),
+    (27, &[Data::Number(4), Data::Offsets(1)], &[ACCOUNT, BALANCE_IS_ZERO, AUTHORITY]),
     (27, &[Data::Number(5), Data::Amount, Data::Decimals], &[ACCOUNT, MINT, AUTHORITY]),
     (
         27,
-        &[Data::Number(6), Data::Amount, Data::Decimals, Data::Exactly(36), Data::Exactly(2)],
-        &[ACCOUNT, MINT, PROOF, PROOF, AUTHORITY],
+        &[Data::Number(6), Data::ProvedAmount, Data::Decimals, Data::Exactly(36), Data::Offsets(2)],
+        &[ACCOUNT, MINT, BALANCE_AFTER, BALANCE_IN_RANGE, AUTHORITY],
     ),
     (
         27,
-        &[Data::Number(7), Data::Exactly(36), Data::Exactly(128), Data::Exactly(3)],
-        &[ACCOUNT, MINT, ACCOUNT, PROOF, PROOF, PROOF, AUTHORITY],
+        &[Data::Number(7), Data::Exactly(36), Data::AuditorCiphertexts, Data::Offsets(3)],
+        &[ACCOUNT, MINT, ACCOUNT, BALANCE_AFTER, AMOUNT_IS_ENCRYPTED, AMOUNT_IN_RANGE, AUTHORITY],
     ),
+    (
+        27,
+        &[Data::Number(13), Data::Exactly(36), Data::AuditorCiphertexts, Data::Offsets(5)],
+        &[
+            ACCOUNT,
+            MINT,
+            ACCOUNT,
+            BALANCE_AFTER,
+            AMOUNT_IS_ENCRYPTED,
+            FEE,
+            FEE_IS_ENCRYPTED,
+            FEE_IN_RANGE,
+            AUTHORITY,
+        ],
+    ),
+    (27, &[Data::Number(14)], &[ACCOUNT, MINT, REGISTRY]),
+    (27, &[Data::Number(14)], &[ACCOUNT, MINT, REGISTRY, PAYER, SYSTEM]),
     (27, &[Data::Number(8), Data::Amount, Data::Exactly(36)], &[ACCOUNT, AUTHORITY]),
     (27, &[Data::Below(13)], &[ACCOUNT, AUTHORITY]),
-    (27, &[Data::Below(15), Data::Bytes(80)], &[ACCOUNT, MINT, PROOF, AUTHORITY]),
+    (27, &[Data::Below(15), Data::Bytes(80)], &[ACCOUNT, MINT, KEY_IS_VALID, AUTHORITY]),
     (28, &[Data::Number(0), Data::Below(4)], &[FRESH_MINT]),
     (28, &[Data::Number(1), Data::Below(4)], &[MINT, AUTHORITY]),
     (29, &[Data::Below(20), Data::Below(2)], &[ACCOUNT, PAYER, SYSTEM, AUTHORITY]),
@@ -252,13 +311,13 @@ const NUMBERED: &[Shape] = &[
     (37, &[Data::Number(0), Data::Key, Data::Exactly(32)], &[FRESH_MINT]),
     (
         37,
-        &[Data::Number(1), Data::Number(0), Data::Exactly(36)],
-        &[MINT, ACCOUNT, PROOF, AUTHORITY],
+        &[Data::Number(1), Data::Offsets(1), Data::Exactly(36)],
+        &[MINT, ACCOUNT, SAME_AMOUNT, AUTHORITY],
     ),
     (
         37,
-        &[Data::Number(2), Data::Below(3), Data::Number(0), Data::Exactly(36)],
-        &[MINT, ACCOUNT, PROOF, AUTHORITY, ACCOUNT, ACCOUNT],
+        &[Data::Number(2), Data::Below(3), Data::Offsets(1), Data::Exactly(36)],
+        &[MINT, ACCOUNT, SAME_AMOUNT, AUTHORITY, ACCOUNT, ACCOUNT],
     ),
     (37, &[Data::Number(3)], &[MINT, ACCOUNT, ACCOUNT]),
     (37, &[Data::Number(4)], &[MINT, AUTHORITY]),
@@ -272,19 +331,54 @@ const NUMBERED: &[Shape] = &[
     (41, &[Data::Number(0), Data::Key, Data::Key], &[FRESH_MINT]),
     (41, &[Data::Number(1), Data::Key], &[MINT, AUTHORITY]),
     (42, &[Data::Number(0), Data::Exactly(32), Data::Exactly(36)], &[FRESH_MINT]),
-    (42, &[Data::Number(1), Data::Exactly(32), Data::Number(0)], &[MINT, PROOF, AUTHORITY]),
+    (42, &[Data::Number(1), Data::Exactly(32), Data::Offsets(1)], &[MINT, SAME_AMOUNT, AUTHORITY]),
     (42, &[Data::Number(2), Data::Exactly(36)], &[MINT, AUTHORITY]),
     (42, &[Data::Number(5)], &[MINT, AUTHORITY]),
-    (42, &[Data::Below(7), Data::Bytes(200)], &[ACCOUNT, MINT, PROOF, PROOF, PROOF, AUTHORITY]),
+    (
+        42,
+        &[Data::Number(3), Data::Exactly(36), Data::AuditorCiphertexts, Data::Offsets(3)],
+        &[ACCOUNT, MINT, SUPPLY_AFTER, AMOUNT_IS_ENCRYPTED, AMOUNT_IN_RANGE, AUTHORITY],
+    ),
+    (
+        42,
+        &[Data::Number(4), Data::Exactly(36), Data::AuditorCiphertexts, Data::Offsets(3)],
+        &[ACCOUNT, MINT, BALANCE_AFTER, AMOUNT_IS_ENCRYPTED, AMOUNT_IN_RANGE, AUTHORITY],
+    ),
+    (
+        42,
+        &[Data::Below(7), Data::Bytes(200)],
+        &[ACCOUNT, MINT, SAME_AMOUNT, SAME_AMOUNT, AUTHORITY],
+    ),
     (43, &[Data::Number(0), Data::Key, Data::Multiplier], &[FRESH_MINT]),
     (43, &[Data::Number(1), Data::Multiplier, Data::Amount], &[MINT, AUTHORITY]),
     (44, &[Data::Number(0), Data::Key], &[FRESH_MINT]),
     (44, &[Data::Number(1)], &[MINT, AUTHORITY]),
     (44, &[Data::Number(2)], &[MINT, AUTHORITY]),
+    (45, &[Data::Number(0)], &[ACCOUNT, WALLET, AUTHORITY]),
     (45, &[Data::Below(2), Data::Amount], &[ACCOUNT, WALLET, AUTHORITY]),
     (46, &[Data::Number(0), Data::Key], &[FRESH_MINT]),
     (46, &[Data::Number(1), Data::Amount], &[ACCOUNT, MINT, AUTHORITY, AUTHORITY]),
     (46, &[Data::Number(2), Data::Amount, Data::Decimals], &[ACCOUNT, MINT, AUTHORITY, AUTHORITY]),
+    (
+        46,
+        &[Data::Number(3), Data::Exactly(36), Data::AuditorCiphertexts, Data::Offsets(3)],
+        &[ACCOUNT, MINT, BALANCE_AFTER, AMOUNT_IS_ENCRYPTED, AMOUNT_IN_RANGE, AUTHORITY, AUTHORITY],
+    ),
+    // A transfer and a mint: how many accounts, how many bytes, the bytes.
+    (
+        255,
+        &[
+            Data::Number(3),
+            Data::Number(9),
+            Data::Number(3),
+            Data::Amount,
+            Data::Number(3),
+            Data::Number(9),
+            Data::Number(7),
+            Data::Amount,
+        ],
+        &[ACCOUNT, ACCOUNT, AUTHORITY, MINT, ACCOUNT, AUTHORITY],
+    ),
     (255, &[Data::Bytes(60)], &[MINT, AUTHORITY, ACCOUNT]),
 ];
 

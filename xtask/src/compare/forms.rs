@@ -22,6 +22,12 @@ pub(super) enum Data {
     Bytes(usize),
     /// This many bytes.
     Exactly(usize),
+    /// Where proofs are: bytes of zero, as they are in accounts, and seldom others.
+    Offsets(usize),
+    /// The amount that proofs are about, seldom another.
+    ProvedAmount,
+    /// The ciphertexts of the amount for the auditor, seldom others.
+    AuditorCiphertexts,
     /// A number of two bytes, up to 10,000 and seldom more.
     BasisPoints,
     /// A floating-point number of eight bytes.

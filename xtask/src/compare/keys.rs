@@ -2,6 +2,8 @@
 
 use selkie::{Pubkey, programs};
 
+use super::proofs;
+
 /// A family of programs with the same instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Family {
@@ -26,8 +28,10 @@ pub(super) enum Role {
     Associated,
     /// A mint that may become a member of a group.
     Member,
-    /// An account with the proof of an ElGamal key.
-    Proof,
+    /// An account with a proof about an ElGamal key or encrypted amounts.
+    Proof(proofs::Proof),
+    /// An account of the registry of ElGamal keys.
+    Registry,
 }
 
 impl Family {

@@ -10,6 +10,7 @@ mod extensions;
 mod forms;
 mod inputs;
 mod keys;
+mod proofs;
 mod random;
 mod shapes;
 mod world;

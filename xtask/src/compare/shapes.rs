@@ -9,6 +9,7 @@ use super::{
         SYSTEM, Shape, TOKEN, WALLET,
     },
     keys::{Family, Keys, Role},
+    proofs,
     random::Random,
 };
 
@@ -146,6 +147,18 @@ fn add_data(part: Data, keys: &Keys, random: &mut Random, data: &mut Vec<u8>) {
             data.extend(text.bytes());
         }
         Data::Exactly(length) => data.extend(vec![random.number().to_le_bytes()[2]; length]),
+        Data::Offsets(length) => {
+            let other = random.happens(5);
+            data.extend(
+                (0..length).map(|_| if other { random.number().to_le_bytes()[2] } else { 0 }),
+            );
+        }
+        Data::ProvedAmount if random.happens(90) => data.extend(proofs::AMOUNT.to_le_bytes()),
+        Data::ProvedAmount => data.extend(random.choose(&AMOUNTS).to_le_bytes()),
+        Data::AuditorCiphertexts if random.happens(90) => {
+            data.extend(proofs::auditor_ciphertexts());
+        }
+        Data::AuditorCiphertexts => data.extend([random.number().to_le_bytes()[2]; 128]),
         Data::BasisPoints => {
             let most = if random.happens(90) { 10_001 } else { 0x1_0000 };
             data.extend(u16::try_from(random.below(most)).unwrap_or_default().to_le_bytes());

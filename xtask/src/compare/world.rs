@@ -2,12 +2,13 @@
 
 use anyhow::{Context as _, Result};
 use selkie::{
-    Account, AccountMeta, Engine, Instruction, Pubkey, Svm, address, ids::sysvar, programs,
+    Account, AccountMeta, Engine, Instruction, Pubkey, Svm, address, ids::sysvar, programs, token,
 };
 
 use super::{
     extensions::{self, Chosen, EXTENSIONS, Extension},
     keys::{Family, Keys, Role},
+    proofs::{self, Proof},
 };
 
 /// A chain with the program under test, and accounts of every kind.
@@ -17,6 +18,13 @@ pub(super) struct World {
 }
 
 const LAMPORTS: u64 = 100_000_000;
+
+/// The registry of ElGamal keys, from which Token-2022 configures accounts.
+const ELGAMAL_REGISTRY: Pubkey =
+    Pubkey::from_str_const("regVYJW7tcT8zipN5YiBvHsvR5jXW1uLFxaHSbugABg");
+
+/// The mint of Token's wrapped SOL. That of Token-2022 is created by an instruction.
+const NATIVE_MINT: Pubkey = Pubkey::from_str_const("So11111111111111111111111111111111111111112");
 
 impl World {
     pub(super) fn new(family: Family, file: &Vec<u8>, engine: Engine) -> Result<Self> {
@@ -37,9 +45,10 @@ impl World {
             world.keys.add(Role::Wallet, *wallet);
         }
         world.add_tokens(family.token(), &wallets)?;
+        world.add_native(family.token(), &wallets)?;
         world.add_fresh(family.token())?;
         if family == Family::Token2022 {
-            world.add_proof(&wallets[0])?;
+            world.add_proofs(&wallets[0])?;
             let mut extensions = EXTENSIONS.iter().enumerate();
             extensions.try_for_each(|(index, it)| world.add_extended(index, it, &wallets))?;
             for (data, accounts) in extensions::preparation(&wallets[0]) {
@@ -52,11 +61,17 @@ impl World {
         Ok(world)
     }
 
-    /// Adds mints, and accounts of each wallet for them.
+    /// Adds mints, and accounts of each wallet for them, one of which is frozen.
     fn add_tokens(&mut self, token: Pubkey, wallets: &[Pubkey]) -> Result<()> {
         for number in 0..2 {
             let mint = address(&format!("mint {number}"));
-            self.svm.set_mint(mint, &token, &wallets[number], 6)?;
+            let mut data = token::mint_data(&wallets[number], 0, 6);
+            if number == 0 {
+                // The freeze authority.
+                data[46] = 1;
+                data[50..].copy_from_slice(wallets[0].as_ref());
+            }
+            self.put(mint, token, data, LAMPORTS)?;
             self.keys.add(Role::Mint, mint);
             for index in 0..3 {
                 let wallet = &wallets[index % wallets.len()];
@@ -65,6 +80,34 @@ impl World {
                 self.svm.set_token_account(account, &token, &mint, wallet, amount)?;
                 self.keys.add(Role::Account, account);
             }
+        }
+        let frozen = address("frozen account");
+        let mut data = token::account_data(&self.keys.of(Role::Mint, None)[0], &wallets[0], 1000);
+        data[108] = 2;
+        self.put(frozen, token, data, LAMPORTS)?;
+        self.keys.add(Role::Account, frozen);
+        Ok(())
+    }
+
+    /// Adds accounts of wrapped SOL with more lamports than tokens and rent.
+    fn add_native(&mut self, token: Pubkey, wallets: &[Pubkey]) -> Result<()> {
+        let is_2022 = token == programs::TOKEN_2022.id;
+        let mint = if is_2022 {
+            let (mint, _) = Pubkey::find_program_address(&[b"native-mint"], &token);
+            self.keys.add(Role::FreshMint, mint);
+            mint
+        } else {
+            self.svm.set_mint(NATIVE_MINT, &token, &wallets[0], 9)?;
+            NATIVE_MINT
+        };
+        for (index, wallet) in wallets.iter().enumerate() {
+            let account = address(&format!("wrapped SOL {index}"));
+            let mut data = token::account_data(&mint, wallet, 1000);
+            // What is kept for rent.
+            data[109] = 1;
+            data[113..121].copy_from_slice(&(LAMPORTS / 2).to_le_bytes());
+            self.put(account, token, data, LAMPORTS)?;
+            self.keys.add(Role::Account, account);
         }
         Ok(())
     }
@@ -82,13 +125,19 @@ impl World {
         Ok(())
     }
 
-    /// Adds an account with the proof of an ElGamal key, as the proof program would have written it.
-    fn add_proof(&mut self, authority: &Pubkey) -> Result<()> {
-        const KEY_IS_VALID: u8 = 4;
-        let key = address("proof");
-        let data = [&authority.to_bytes()[..], &[KEY_IS_VALID], &[7; 32]].concat();
-        self.put(key, selkie::ids::zk_elgamal_proof_program::ID, data, LAMPORTS)?;
-        self.keys.add(Role::Proof, key);
+    /// Adds accounts with proofs, as the proof program would have written them, and one account of the
+    /// registry of ElGamal keys.
+    fn add_proofs(&mut self, authority: &Pubkey) -> Result<()> {
+        for proof in Proof::ALL {
+            let key = address(&format!("proof {proof:?}"));
+            let data = proof.account_data(authority);
+            self.put(key, selkie::ids::zk_elgamal_proof_program::ID, data, LAMPORTS)?;
+            self.keys.add(Role::Proof(proof), key);
+        }
+        let key = address("registry");
+        let data = [authority.to_bytes(), proofs::ELGAMAL_KEY].concat();
+        self.put(key, ELGAMAL_REGISTRY, data, LAMPORTS)?;
+        self.keys.add(Role::Registry, key);
         Ok(())
     }
 
@@ -112,17 +161,28 @@ impl World {
         for data in extension.initialization(&wallets[0], &mint) {
             self.run(data, &[AccountMeta::new(mint, false)])?;
         }
-        for (owner, wallet) in wallets.iter().enumerate() {
-            let account = address(&format!("account {owner} with extension {index}"));
+        for number in 0..3 {
+            let wallet = wallets[number % wallets.len()];
+            let account = address(&format!("account {number} with extension {index}"));
             self.put(account, token, vec![0; extensions::ACCOUNT_LEN], LAMPORTS)?;
-            self.keys.add_extended(Role::Account, number, account);
+            self.keys.add_extended(Role::Account, extension.number, account);
+            let writable = AccountMeta::new(account, false);
             let of_mint = AccountMeta::new(mint, false);
             let data = [&[18], &wallet.to_bytes()[..]].concat();
-            self.run(data, &[AccountMeta::new(account, false), of_mint.clone()])?;
+            self.run(data, &[writable.clone(), of_mint.clone()])?;
+            let authority = AccountMeta::new_readonly(wallets[0], true);
             if extension.has_plain_amounts() {
                 let data = [&[7], &1000_u64.to_le_bytes()[..]].concat();
-                let authority = AccountMeta::new_readonly(wallets[0], true);
-                self.run(data, &[of_mint, AccountMeta::new(account, false), authority])?;
+                self.run(data, &[of_mint.clone(), writable.clone(), authority.clone()])?;
+            }
+            // The last account is left to configure.
+            if extension.is_confidential() && number < 2 {
+                let proof = self.keys.of(Role::Proof(Proof::KeyIsValid), None)[0];
+                let proof = AccountMeta::new_readonly(proof, false);
+                let owner = AccountMeta::new_readonly(wallet, true);
+                let accounts = [writable.clone(), of_mint.clone(), proof, owner];
+                self.run(extensions::configuration(), &accounts)?;
+                self.run(vec![27, 3], &[writable, of_mint, authority])?;
             }
         }
         Ok(())
