@@ -138,7 +138,7 @@ impl Loaded {
     }
 
     pub(crate) fn compile(&self) {
-        self.0.jit_compile().expect("measured programs compile");
+        compile(&self.0);
     }
 
     /// Drops the machine code, so that the next compilation does not have to.
@@ -150,6 +150,17 @@ impl Loaded {
     pub(crate) fn code_bytes(&self) -> usize {
         self.0.get_compiled_program().map_or(0, |program| program.machine_code_length())
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn compile(executable: &Executable<Context>) {
+    executable.jit_compile().expect("measured programs compile");
+}
+
+/// The peer compiles for x86-64 alone. Elsewhere, only Selkie's side of rows runs, which is counted.
+#[cfg(not(target_arch = "x86_64"))]
+fn compile(_: &Executable<Context>) {
+    panic!("solana-sbpf has no machine code for this processor");
 }
 
 /// A program, ready to run.
@@ -175,7 +186,7 @@ impl Program {
     }
 
     fn compile(&mut self) {
-        self.executable.jit_compile().expect("measured programs compile");
+        compile(&self.executable);
         self.mode = ExecutionMode::Jit;
     }
 

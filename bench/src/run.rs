@@ -1,6 +1,6 @@
 //! Configurations, memory and results of runs, and the measurement of time.
 
-use core::time::Duration;
+use core::{hint::black_box, time::Duration};
 use std::time::Instant;
 
 use selkie_isa::Version;
@@ -98,10 +98,26 @@ pub(crate) struct Outcome {
 /// Runs measured work of Selkie, and returns its result and the time that it took.
 ///
 /// `cargo xtask instructions` counts between entering and leaving this function, which it knows by
-/// its name: the function is never inlined, and calls of it must not nest.
+/// its name: the function is never inlined, and calls of it must not nest. In emulators it counts between
+/// calls of [`counting_begins`] and [`counting_ends`].
 #[inline(never)]
 pub(crate) fn time_selkie<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    counting_begins();
     let start = Instant::now();
     let result = work();
-    (result, start.elapsed())
+    let time = start.elapsed();
+    counting_ends();
+    (result, time)
+}
+
+/// Tells emulators that what follows is counted.
+#[inline(never)]
+fn counting_begins() {
+    black_box(true);
+}
+
+/// Tells emulators that what follows is not counted.
+#[inline(never)]
+fn counting_ends() {
+    black_box(false);
 }

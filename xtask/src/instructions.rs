@@ -3,16 +3,20 @@
 //! Times differ from run to run and from machine to machine; counts hardly do, so they compare two
 //! versions even on a busy machine. Valgrind's callgrind counts in [`COUNTED`] alone. Each row runs
 //! twice, the second time with [`REPETITIONS`]; the difference leaves only those.
+//!
+//! With `--arm64` the rows run in emulators of both processors, which count the same: Arm64's count,
+//! x86-64's, and their ratio.
 
 use std::{
     env,
+    ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::{output, print, repository};
+use crate::{output, ports, print, repository, toolchains::provide};
 
 /// The function in which both benchmarks run all measured work of Selkie.
 const COUNTED: &str = "*time_selkie*";
@@ -22,7 +26,7 @@ const COUNTED: &str = "*time_selkie*";
 const REPETITIONS: u64 = 100;
 
 const USAGE: &str =
-    "usage: cargo xtask instructions bench|bench-svm [--engine jit|interpreter] [ROW…]";
+    "usage: cargo xtask instructions bench [--arm64]|bench-svm [--engine jit|interpreter] [ROW…]";
 
 /// The benchmarks: folder, and name of the program.
 const BENCHMARKS: &[(&str, &str)] = &[("bench", "selkie-bench"), ("bench-svm", "selkie-bench-svm")];
@@ -30,6 +34,10 @@ const BENCHMARKS: &[(&str, &str)] = &[("bench", "selkie-bench"), ("bench-svm", "
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some((name, arguments)) = arguments.split_first() else { bail!(USAGE) };
+    let (arm64, arguments) = match arguments {
+        [option, rest @ ..] if option == "--arm64" && name == "bench" => (true, rest),
+        rest => (false, rest),
+    };
     let benchmark = BENCHMARKS.iter().find(|(folder, _)| folder == name);
     let (folder, program) = benchmark.context(USAGE)?;
     let (engine, rows) = match arguments {
@@ -37,27 +45,106 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         rows => ("jit", rows),
     };
     let folder = repository().join(folder);
-    let benchmark = Benchmark::build(&folder, program, engine)?;
-    for row in benchmark.rows(rows)? {
-        let before = benchmark.count(&row, 0)?;
-        let after = benchmark.count(&row, REPETITIONS)?;
-        print(&format!("{:>12}  {row}", after.saturating_sub(before) / REPETITIONS));
+    let benchmark = Benchmark::build(&folder, program, engine, None)?;
+    let rows = benchmark.rows(rows)?;
+    if !arm64 {
+        for row in rows {
+            let count = repetition(|repetitions| benchmark.count(&row, repetitions))?;
+            print(&format!("{count:>12}  {row}"));
+        }
+        return Ok(());
+    }
+    let emulated = benchmark.emulated()?;
+    let count = |it, row: &str| repetition(|times| benchmark.count_emulated(it, row, times));
+    for row in rows {
+        let [arm64, x64] = [count(&emulated[0], &row)?, count(&emulated[1], &row)?];
+        let hundredths = (arm64 * 100).checked_div(x64).unwrap_or_default();
+        let ratio = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+        print(&format!("{arm64:>12} {x64:>12} {ratio:>6}  {row}"));
     }
     Ok(())
 }
 
+/// Returns the instructions of one repetition, from counts of some and of none.
+fn repetition(count: impl Fn(u64) -> Result<u64>) -> Result<u64> {
+    Ok(count(REPETITIONS)?.saturating_sub(count(0)?) / REPETITIONS)
+}
+
+/// A benchmark in an emulator that counts: the command, without the benchmark's arguments.
+struct Emulated(Vec<OsString>);
+
 struct Benchmark<'a> {
     folder: &'a Path,
+    name: &'a str,
     program: PathBuf,
     engine: &'a str,
 }
 
 impl<'a> Benchmark<'a> {
-    fn build(folder: &'a Path, program: &str, engine: &'a str) -> Result<Self> {
+    /// Builds a benchmark, for a target or for this machine.
+    fn build(
+        folder: &'a Path,
+        program: &'a str,
+        engine: &'a str,
+        target: Option<&str>,
+    ) -> Result<Self> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let arguments = ["build", "--release", "--locked", "--target-dir", "target", "--bin"];
-        output(Command::new(cargo).args(arguments).arg(program).current_dir(folder))?;
-        Ok(Self { folder, program: folder.join("target/release").join(program), engine })
+        let mut command = Command::new(cargo);
+        command.args([
+            "build",
+            "--release",
+            "--locked",
+            "--target-dir",
+            "target",
+            "--bin",
+            program,
+        ]);
+        let mut built = folder.join("target");
+        if let Some(target) = target {
+            let linker = format!("CARGO_TARGET_{}_LINKER", target.replace('-', "_").to_uppercase());
+            command.args(["--target", target]).env(linker, ports::LINKER);
+            built.push(target);
+        }
+        output(command.current_dir(folder))?;
+        Ok(Self { folder, name: program, program: built.join("release").join(program), engine })
+    }
+
+    /// Returns the benchmark for Arm64 and for this machine in emulators that count.
+    fn emulated(&self) -> Result<[Emulated; 2]> {
+        let is_x64 = cfg!(target_arch = "x86_64");
+        let can = is_x64 && ports::is_emulated() && provide("gcc", "gcc");
+        ensure!(can, "the emulator, or a compiler for this machine or for Arm64, is missing");
+        let arm64 = Self::build(self.folder, self.name, self.engine, Some(ports::EMULATED))?;
+        let plugin = repository().join("target/qemu-count.so");
+        let source = repository().join("xtask/qemu/count.c");
+        let options = ["-O2", "-shared", "-fPIC", "-o"];
+        output(Command::new("gcc").args(options).args([&plugin, &source]))?;
+        let emulated = |emulator: &str, root: &[&str], program: &Path| {
+            let mut command = vec![emulator.into()];
+            command.extend(root.iter().map(OsString::from));
+            command.extend(["-plugin".into(), plugin.clone().into(), program.into()]);
+            Emulated(command)
+        };
+        Ok([
+            emulated("qemu-aarch64", &["-L", ports::ROOT], &arm64.program),
+            emulated("qemu-x86_64", &[], &self.program),
+        ])
+    }
+
+    /// Counts the measured work of a row with so many repetitions.
+    fn count_emulated(
+        &self,
+        Emulated(words): &Emulated,
+        row: &str,
+        repetitions: u64,
+    ) -> Result<u64> {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command.args(["--engine", self.engine, "--repeat", &repetitions.to_string(), row]);
+        let output = output(command.current_dir(self.folder))?;
+        let report = String::from_utf8_lossy(&output.stderr);
+        let count = report.lines().find_map(|line| line.strip_prefix("executed "));
+        count.and_then(|count| count.trim().parse().ok()).context("the emulator tells no count")
     }
 
     /// Returns the names of the picked rows, or of all.

@@ -75,7 +75,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "instructions",
-        "        count the instructions of a benchmark's rows, with valgrind",
+        "BENCHMARK [--arm64] [ROW...]  count the instructions of rows, with valgrind or in emulators",
         instructions::run,
     ),
     (

@@ -41,6 +41,9 @@ pub(crate) const EMULATED: &str = "aarch64-unknown-linux-gnu";
 /// The linker for this target.
 pub(crate) const LINKER: &str = "aarch64-linux-gnu-gcc";
 
+/// Where the emulator finds libraries for this target.
+pub(crate) const ROOT: &str = "/usr/aarch64-linux-gnu";
+
 /// What running them needs: files of Debian packages, and these packages.
 const EMULATION: &[(&str, &str)] = &[("/usr/bin/qemu-aarch64", "qemu-user")];
 
@@ -197,15 +200,17 @@ fn emulated(command: &str, folder: &Path) -> Command {
     cargo.args([command, "--target", EMULATED]).current_dir(folder);
     let key = EMULATED.to_uppercase().replace('-', "_");
     cargo.env(format!("CARGO_TARGET_{key}_LINKER"), LINKER);
-    cargo.env(format!("CARGO_TARGET_{key}_RUNNER"), "qemu-aarch64 -L /usr/aarch64-linux-gnu");
+    cargo.env(format!("CARGO_TARGET_{key}_RUNNER"), format!("qemu-aarch64 -L {ROOT}"));
     cargo
 }
 
-fn has_target(target: &str) -> bool {
+/// Installs a target's standard library, unless it is there.
+pub(crate) fn has_target(target: &str) -> bool {
     succeeds(Command::new("rustup").args(["--quiet", "target", "add", target]))
 }
 
-fn is_emulated() -> bool {
+/// Whether programs for [`EMULATED`] can be built and run here.
+pub(crate) fn is_emulated() -> bool {
     is_linkable() && are_installed(EMULATION)
 }
 
