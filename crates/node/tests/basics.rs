@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{SLOT, SOL, address, cluster, sign, transfer};
-use selkie_node::{NoBlock, SendError, SendOptions, SimulateOptions};
+use common::{SLOT, SOL, address, cluster, cluster_with, sign, transfer};
+use selkie_node::{NoBlock, Options, SendError, SendOptions, SimulateOptions};
 use solana_commitment_config::CommitmentLevel::{Confirmed, Finalized, Processed};
 use solana_signer::Signer;
 use solana_transaction_error::TransactionError;
@@ -46,6 +46,21 @@ fn a_transfer_lands_once() {
     let SendError::Preflight(simulation) = again else { panic!("{again}") };
     assert_eq!(simulation.result, Err(TransactionError::AlreadyProcessed));
     assert_eq!(cluster.balance(&address(2)), SOL);
+}
+
+#[test]
+fn the_compute_units_of_every_transaction_can_be_set() {
+    // A transfer takes 150.
+    let cluster = cluster_with(Options { compute_unit_limit: Some(300), ..Options::default() });
+    let alice = cluster.wallet(1);
+    let transfers = [2, 3, 4].map(|number| transfer(&alice.pubkey(), &address(number), SOL));
+    let landed = cluster.run(&transfers[..2], &[&alice]).unwrap();
+    assert_eq!((&landed.result, landed.meta.compute_units), (&Ok(()), 300));
+    let SendError::Preflight(simulation) = cluster.run(&transfers, &[&alice]).unwrap_err() else {
+        panic!("the third is too much")
+    };
+    let error = simulation.result.clone().unwrap_err();
+    assert_eq!(error.to_string(), "Error processing Instruction 2: Computational budget exceeded");
 }
 
 #[test]
