@@ -6,6 +6,7 @@ mod ci;
 mod clients;
 mod codegen;
 mod compare;
+mod dist;
 mod figures;
 mod files;
 mod fixtures;
@@ -73,6 +74,7 @@ const CHORES: &[Chore] = &[
         "              check other processors and systems, and test Arm64 in an emulator",
         ports::run,
     ),
+    ("dist", "[TARGET...]    write release archives for Linux, macOS and Windows", dist::run),
     (
         "instructions",
         "BENCHMARK [--arm64] [ROW...]  count the instructions of rows, with valgrind or in emulators",

@@ -1,7 +1,7 @@
 //! `cargo xtask wheel`: builds the Python package with maturin, which it installs from PyPI.
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -84,5 +84,14 @@ impl Venv {
     /// Returns a command of the environment.
     pub(crate) fn command(&self, name: &str) -> Command {
         Command::new(self.0.join("bin").join(name))
+    }
+
+    /// Returns a command of the environment that calls others of it.
+    pub(crate) fn command_in_path(&self, name: &str) -> Result<Command> {
+        let others = env::var_os("PATH").unwrap_or_default();
+        let folders = [self.0.join("bin")].into_iter().chain(env::split_paths(&others));
+        let mut command = self.command(name);
+        command.env("PATH", env::join_paths(folders)?);
+        Ok(command)
     }
 }
