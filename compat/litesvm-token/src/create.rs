@@ -7,7 +7,7 @@ use solana_keypair::Keypair;
 use solana_program_pack::Pack;
 
 use crate::{
-    request::{Request, program},
+    request::{Request, program, token_owner},
     spl_token::{
         instruction::{initialize_account3, initialize_mint2, initialize_multisig2},
         state::{Account, Mint, Multisig},
@@ -37,7 +37,7 @@ impl<'a> CreateMint<'a> {
         self
     }
 
-    /// Sets who may freeze accounts; nobody by default.
+    /// Sets the freeze authority. By default the mint has none.
     #[must_use]
     pub fn freeze_authority(mut self, freeze_authority: &'a Address) -> Self {
         self.freeze_authority = Some(freeze_authority);
@@ -82,12 +82,7 @@ impl<'a> CreateAccount<'a> {
         Self { request: Request::new(svm, payer), mint, owner: None, account_kp: None }
     }
 
-    /// Sets the owner of the tokens; the payer by default.
-    #[must_use]
-    pub fn owner(mut self, owner: &'a Address) -> Self {
-        self.owner = Some(owner);
-        self
-    }
+    token_owner!();
 
     /// Sets the keypair of the account.
     #[must_use]
@@ -160,12 +155,7 @@ impl<'a> CreateAssociatedTokenAccount<'a> {
         Self { request: Request::new(svm, payer), mint, owner: None }
     }
 
-    /// Sets the owner of the tokens; the payer by default.
-    #[must_use]
-    pub fn owner(mut self, owner: &'a Address) -> Self {
-        self.owner = Some(owner);
-        self
-    }
+    token_owner!();
 
     program!();
 
@@ -192,12 +182,7 @@ impl<'a> CreateAssociatedTokenAccountIdempotent<'a> {
         Self { request: Request::new(svm, payer), mint, owner: None }
     }
 
-    /// Sets the owner of the tokens; the payer by default.
-    #[must_use]
-    pub fn owner(mut self, owner: &'a Address) -> Self {
-        self.owner = Some(owner);
-        self
-    }
+    token_owner!();
 
     program!();
 

@@ -5,7 +5,7 @@ use solana_address::Address;
 use solana_keypair::Keypair;
 
 use crate::{
-    request::{Request, owner, program},
+    request::{Request, owner, program, source},
     spl_token::instruction::{approve, approve_checked, revoke},
 };
 
@@ -67,12 +67,7 @@ impl<'a> ApproveChecked<'a> {
         Self { request: Request::new(svm, payer), delegate, mint, amount, source: None }
     }
 
-    /// Sets the account that gives the tokens; the owner's associated token account by default.
-    #[must_use]
-    pub fn source(mut self, source: &'a Address) -> Self {
-        self.source = Some(source);
-        self
-    }
+    source!();
 
     program!();
 
@@ -83,8 +78,7 @@ impl<'a> ApproveChecked<'a> {
     /// # Errors
     /// If the transaction fails.
     pub fn send(self) -> Result<(), FailedTransactionMetadata> {
-        let source = self.source.copied();
-        let source = source.unwrap_or_else(|| self.request.associated_account(self.mint));
+        let source = self.request.account_or_associated(self.source, self.mint);
         let decimals = self.request.decimals(self.mint, None)?;
         self.request.send(|it| {
             approve_checked(

@@ -24,8 +24,7 @@
 //! ```
 //!
 //! With the feature `token-2022` they speak to Token-2022, unless `token_program_id` names another
-//! program. Whoever pays the fee is also the owner or authority, unless `owner` or `multisig` names
-//! another.
+//! program. The payer is also the owner or authority; `owner` and `multisig` set another.
 
 #![allow(clippy::result_large_err, reason = "the error is that of LiteSVM")]
 

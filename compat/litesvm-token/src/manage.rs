@@ -109,7 +109,7 @@ pub struct SetAuthority<'a> {
 }
 
 impl<'a> SetAuthority<'a> {
-    /// Prepares that nobody has the authority.
+    /// Prepares to revoke the authority.
     pub fn new(
         svm: &'a mut LiteSVM,
         payer: &'a Keypair,
@@ -119,7 +119,7 @@ impl<'a> SetAuthority<'a> {
         Self { request: Request::new(svm, payer), account, authority_type, new_authority: None }
     }
 
-    /// Sets who has the authority; nobody by default.
+    /// Sets the new authority. Without one, the authority is revoked.
     #[must_use]
     pub fn new_authority(mut self, new_authority: &'a Address) -> Self {
         self.new_authority = Some(new_authority);

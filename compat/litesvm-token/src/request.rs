@@ -51,6 +51,11 @@ impl<'a> Request<'a> {
         selkie::token::associated_address(self.program, &self.owner(), mint)
     }
 
+    /// Returns the given account, or the owner's associated token account.
+    pub(crate) fn account_or_associated(&self, given: Option<&Address>, mint: &Address) -> Address {
+        given.copied().unwrap_or_else(|| self.associated_account(mint))
+    }
+
     /// Returns the given number of decimals, or that of the mint, which must exist in any case.
     pub(crate) fn decimals(
         &self,
@@ -159,4 +164,40 @@ macro_rules! owner {
     };
 }
 
-pub(crate) use {owner, program};
+/// The function that chooses the owner of a new token account.
+macro_rules! token_owner {
+    () => {
+        /// Sets the owner of the tokens; the payer by default.
+        #[must_use]
+        pub fn owner(mut self, owner: &'a Address) -> Self {
+            self.owner = Some(owner);
+            self
+        }
+    };
+}
+
+/// The function that chooses the account from which tokens are taken.
+macro_rules! source {
+    () => {
+        /// Sets the account that gives the tokens; the owner's associated token account by default.
+        #[must_use]
+        pub fn source(mut self, source: &'a Address) -> Self {
+            self.source = Some(source);
+            self
+        }
+    };
+}
+
+/// The function that chooses the number of decimals.
+macro_rules! decimals {
+    () => {
+        /// Sets the number of decimals to be checked; that of the mint by default.
+        #[must_use]
+        pub fn decimals(mut self, value: u8) -> Self {
+            self.decimals = Some(value);
+            self
+        }
+    };
+}
+
+pub(crate) use {decimals, owner, program, source, token_owner};

@@ -5,7 +5,7 @@ use solana_address::Address;
 use solana_keypair::Keypair;
 
 use crate::{
-    request::{Request, owner, program},
+    request::{Request, decimals, owner, program},
     spl_token::instruction::{burn, burn_checked, mint_to, mint_to_checked},
 };
 
@@ -67,12 +67,7 @@ impl<'a> MintToChecked<'a> {
         Self { request: Request::new(svm, payer), mint, destination, amount, decimals: None }
     }
 
-    /// Sets the number of decimals to be checked; that of the mint by default.
-    #[must_use]
-    pub fn decimals(mut self, value: u8) -> Self {
-        self.decimals = Some(value);
-        self
-    }
+    decimals!();
 
     program!();
 
@@ -155,12 +150,7 @@ impl<'a> BurnChecked<'a> {
         Self { request: Request::new(svm, payer), mint, account, amount, decimals: None }
     }
 
-    /// Sets the number of decimals to be checked; that of the mint by default.
-    #[must_use]
-    pub fn decimals(mut self, value: u8) -> Self {
-        self.decimals = Some(value);
-        self
-    }
+    decimals!();
 
     program!();
 

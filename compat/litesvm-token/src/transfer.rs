@@ -5,7 +5,7 @@ use solana_address::Address;
 use solana_keypair::Keypair;
 
 use crate::{
-    request::{Request, owner, program},
+    request::{Request, decimals, owner, program, source},
     spl_token::instruction,
 };
 
@@ -31,12 +31,7 @@ impl<'a> Transfer<'a> {
         Self { request: Request::new(svm, payer), mint, destination, amount, source: None }
     }
 
-    /// Sets the account that gives the tokens; the owner's associated token account by default.
-    #[must_use]
-    pub fn source(mut self, source: &'a Address) -> Self {
-        self.source = Some(source);
-        self
-    }
+    source!();
 
     program!();
 
@@ -48,8 +43,7 @@ impl<'a> Transfer<'a> {
     /// If the transaction fails.
     #[cfg_attr(feature = "token-2022", allow(deprecated, reason = "the peer sends it as well"))]
     pub fn send(self) -> Result<(), FailedTransactionMetadata> {
-        let source = self.source.copied();
-        let source = source.unwrap_or_else(|| self.request.associated_account(self.mint));
+        let source = self.request.account_or_associated(self.source, self.mint);
         self.request.send(|it| {
             instruction::transfer(
                 it.program,
@@ -93,19 +87,9 @@ impl<'a> TransferChecked<'a> {
         }
     }
 
-    /// Sets the account that gives the tokens; the owner's associated token account by default.
-    #[must_use]
-    pub fn source(mut self, source: &'a Address) -> Self {
-        self.source = Some(source);
-        self
-    }
+    source!();
 
-    /// Sets the number of decimals to be checked; that of the mint by default.
-    #[must_use]
-    pub fn decimals(mut self, value: u8) -> Self {
-        self.decimals = Some(value);
-        self
-    }
+    decimals!();
 
     program!();
 
@@ -116,8 +100,7 @@ impl<'a> TransferChecked<'a> {
     /// # Errors
     /// If the transaction fails.
     pub fn send(self) -> Result<(), FailedTransactionMetadata> {
-        let source = self.source.copied();
-        let source = source.unwrap_or_else(|| self.request.associated_account(self.mint));
+        let source = self.request.account_or_associated(self.source, self.mint);
         let decimals = self.request.decimals(self.mint, self.decimals)?;
         self.request.send(|it| {
             instruction::transfer_checked(

@@ -77,8 +77,8 @@ impl Handler {
 #[derive(Debug)]
 pub(crate) enum Reply {
     Value(Value),
-    /// An address and every slot of an epoch, which are its. They are written one by one: as a value
-    /// they would take many times the memory of their text.
+    /// A leader and every slot of an epoch, all of which it leads. They are written one by one: a list of
+    /// values takes 32 bytes for each.
     Schedule {
         leader: String,
         slots: u64,

@@ -47,7 +47,8 @@ pub(super) fn get_vote_accounts(call: &Call<'_>, params: &mut Params) -> Result<
         Some(vote_account(&key, &info, view.stake(&key)))
     });
     let distance = config.delinquent_slot_distance.unwrap_or(DELINQUENT_SLOTS);
-    // Agave's: in the first slots, whoever has voted is current.
+    // As in agave. In the first slots of a cluster this is 0, and every validator that has voted is
+    // current.
     let oldest = slot.saturating_sub(distance);
     let (current, mut delinquent): (Vec<Value>, Vec<Value>) =
         shown.partition(|account| account["lastVote"].as_u64() > Some(oldest));
