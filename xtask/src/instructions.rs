@@ -4,12 +4,11 @@
 //! versions even on a busy machine. Valgrind's callgrind counts in [`COUNTED`] alone. Each row runs
 //! twice, the second time with [`REPETITIONS`]; the difference leaves only those.
 //!
-//! With `--arm64` the rows run in emulators of both processors, which count the same: Arm64's count,
-//! x86-64's, and their ratio.
+//! With `--arm64` the rows also run in an emulator of that processor, which counts the same: Arm64's
+//! count, this machine's, and their ratio.
 
 use std::{
     env,
-    ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -54,10 +53,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         }
         return Ok(());
     }
-    let emulated = benchmark.emulated()?;
-    let count = |it, row: &str| repetition(|times| benchmark.count_emulated(it, row, times));
+    let emulated = benchmark.for_arm64()?;
     for row in rows {
-        let [arm64, x64] = [count(&emulated[0], &row)?, count(&emulated[1], &row)?];
+        let arm64 = repetition(|repetitions| emulated.count(&row, repetitions))?;
+        let x64 = repetition(|repetitions| benchmark.count(&row, repetitions))?;
         let hundredths = (arm64 * 100).checked_div(x64).unwrap_or_default();
         let ratio = format!("{}.{:02}", hundredths / 100, hundredths % 100);
         print(&format!("{arm64:>12} {x64:>12} {ratio:>6}  {row}"));
@@ -70,8 +69,11 @@ fn repetition(count: impl Fn(u64) -> Result<u64>) -> Result<u64> {
     Ok(count(REPETITIONS)?.saturating_sub(count(0)?) / REPETITIONS)
 }
 
-/// A benchmark in an emulator that counts: the command, without the benchmark's arguments.
-struct Emulated(Vec<OsString>);
+/// The benchmark for Arm64, and the plugin with which an emulator counts.
+struct Emulated<'a> {
+    benchmark: Benchmark<'a>,
+    plugin: PathBuf,
+}
 
 struct Benchmark<'a> {
     folder: &'a Path,
@@ -109,42 +111,17 @@ impl<'a> Benchmark<'a> {
         Ok(Self { folder, name: program, program: built.join("release").join(program), engine })
     }
 
-    /// Returns the benchmark for Arm64 and for this machine in emulators that count.
-    fn emulated(&self) -> Result<[Emulated; 2]> {
-        let is_x64 = cfg!(target_arch = "x86_64");
-        let can = is_x64 && ports::is_emulated() && provide("gcc", "gcc");
+    /// Builds the benchmark for Arm64.
+    fn for_arm64(&self) -> Result<Emulated<'a>> {
+        let can = ports::is_emulated() && provide("gcc", "gcc");
         ensure!(can, "the emulator, or a compiler for this machine or for Arm64, is missing");
-        let arm64 = Self::build(self.folder, self.name, self.engine, Some(ports::EMULATED))?;
+        let target = Some(ports::EMULATED);
+        let benchmark = Self::build(self.folder, self.name, self.engine, target)?;
         let plugin = repository().join("target/qemu-count.so");
         let source = repository().join("xtask/qemu/count.c");
         let options = ["-O2", "-shared", "-fPIC", "-o"];
         output(Command::new("gcc").args(options).args([&plugin, &source]))?;
-        let emulated = |emulator: &str, root: &[&str], program: &Path| {
-            let mut command = vec![emulator.into()];
-            command.extend(root.iter().map(OsString::from));
-            command.extend(["-plugin".into(), plugin.clone().into(), program.into()]);
-            Emulated(command)
-        };
-        Ok([
-            emulated("qemu-aarch64", &["-L", ports::ROOT], &arm64.program),
-            emulated("qemu-x86_64", &[], &self.program),
-        ])
-    }
-
-    /// Counts the measured work of a row with so many repetitions.
-    fn count_emulated(
-        &self,
-        Emulated(words): &Emulated,
-        row: &str,
-        repetitions: u64,
-    ) -> Result<u64> {
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        command.args(["--engine", self.engine, "--repeat", &repetitions.to_string(), row]);
-        let output = output(command.current_dir(self.folder))?;
-        let report = String::from_utf8_lossy(&output.stderr);
-        let count = report.lines().find_map(|line| line.strip_prefix("executed "));
-        count.and_then(|count| count.trim().parse().ok()).context("the emulator tells no count")
+        Ok(Emulated { benchmark, plugin })
     }
 
     /// Returns the names of the picked rows, or of all.
@@ -166,5 +143,19 @@ impl<'a> Benchmark<'a> {
         // `==123== Collected : 456`
         let count = report.lines().find_map(|line| line.split_once("Collected : "));
         count.and_then(|(_, count)| count.trim().parse().ok()).context("callgrind tells no count")
+    }
+}
+
+impl Emulated<'_> {
+    /// Counts the measured work of a row with so many repetitions.
+    fn count(&self, row: &str, repetitions: u64) -> Result<u64> {
+        let Benchmark { folder, program, engine, .. } = &self.benchmark;
+        let mut command = Command::new("qemu-aarch64");
+        command.args(["-L", ports::ROOT, "-plugin"]).args([&self.plugin, program]);
+        command.args(["--engine", engine, "--repeat", &repetitions.to_string(), row]);
+        let output = output(command.current_dir(folder))?;
+        let report = String::from_utf8_lossy(&output.stderr);
+        let count = report.lines().find_map(|line| line.strip_prefix("executed "));
+        count.and_then(|count| count.trim().parse().ok()).context("the emulator tells no count")
     }
 }
