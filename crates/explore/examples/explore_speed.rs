@@ -1,6 +1,6 @@
 //! Measures executions per second of a transfer of SPL tokens, and what counting branches costs.
 //!
-//! `cargo run --release -p selkie-explore --example speed`
+//! `cargo run --release -p selkie-explore --example explore_speed`
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 

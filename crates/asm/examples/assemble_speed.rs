@@ -1,4 +1,4 @@
-//! Measures the assembler: `cargo run --release -p selkie-asm --example throughput`.
+//! Measures the assembler: `cargo run --release -p selkie-asm --example assemble_speed`.
 //!
 //! Prints time, CPU time and peak memory for a source of 200,000 instructions in each dialect.
 
