@@ -1,7 +1,7 @@
 //! `cargo xtask ci` and `cargo xtask test`: all checks that a change must pass.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
     clients, codegen, fixtures, gdb, npm, peers, ports, repository, say, scale,
-    steps::{cargo, cargo_command, step, succeed},
+    steps::{built, cargo, cargo_command, linting, step, succeed},
     tidy, toolchains, walkthroughs,
 };
 
@@ -62,8 +62,8 @@ fn vectors(arguments: &[String]) -> Result<Vec<PathBuf>> {
 }
 
 fn conform(vectors: &[PathBuf], arguments: &[&str]) -> Result<()> {
-    let mut command = cargo_command();
-    command.args(["run", "--quiet", "--locked", "--", "conform"]).args(vectors);
+    let mut command = Command::new(built("selkie")?);
+    command.current_dir(repository()).arg("conform").args(vectors);
     command.arg("--elfs").arg(repository().join("testdata/elfs")).args(arguments);
     succeed(&mut command)
 }
@@ -77,10 +77,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         Ok(())
     })?;
     test_with(arguments, with_compilers)?;
-    step("the host's stack without optimisation", || {
-        let test = ["--package", "selkie-vm", "--test", "host_stack"];
-        cargo(&[&["test", "--locked", "--profile", "unoptimized"], &test[..]].concat())
-    })?;
+    step("the host's stack without optimisation", host_stack)?;
     ports::run(&[])?;
     step("the first command of README.md", || {
         let input = "examples/counter/input.json";
@@ -100,7 +97,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     })?;
     step("LiteSVM's and Mollusk's interfaces", compat)?;
     step("Solana's clients", || match clients::are_installable() {
-        true => clients::run(&[]),
+        true => clients::test(&built("selkie")?),
         false => {
             say("skipped: node, npm or python3 is not installed");
             Ok(())
@@ -130,9 +127,22 @@ fn compat() -> Result<()> {
     let of_token_2022 = ["--package", "selkie-litesvm-token", "--features", "token-2022"];
     for chosen in [&["--workspace", "--features", features][..], &of_token_2022] {
         let test = [&["test", "--locked", "--ignore-rust-version"], chosen].concat();
-        succeed(cargo_command().args(test).current_dir(&folder))?;
+        succeed(linting(cargo_command().args(test).current_dir(&folder)))?;
     }
     peers::run(&["--api".to_owned()])
+}
+
+/// Runs the test of how much of the host's stack the interpreter uses, without what hides it: the
+/// optimisation of these crates.
+fn host_stack() -> Result<()> {
+    let mut command = cargo_command();
+    command.args(["test", "--workspace", "--locked", "--test", "host_stack"]);
+    for package in ["isa", "elf", "vm"] {
+        for setting in ["opt-level=0", "debug-assertions=false"] {
+            command.arg("--config").arg(format!("profile.dev.package.selkie-{package}.{setting}"));
+        }
+    }
+    succeed(&mut command)
 }
 
 /// Runs the checks that execute nothing of the product.
@@ -149,7 +159,7 @@ fn check_sources() -> Result<()> {
         let lint = ["--locked", "--", "-D", "clippy::disallowed_methods"];
         cargo(&[&["clippy", "--workspace"], &product[..], &lint].concat())
     })?;
-    step("lints of other workspaces", || LINTED.iter().try_for_each(lint_workspace))?;
+    step("format of other workspaces", || COMPILED.iter().chain(TOOLS).try_for_each(is_formatted))?;
     step("walkthroughs", || walkthroughs::run(&["--check".to_owned()]))?;
     step("documentation", || {
         let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
@@ -162,30 +172,34 @@ fn skip_without_compilers() -> Result<()> {
     Ok(())
 }
 
-/// Other workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as
-/// compiling it, so it is linted while it is compiled (see [`oracle_svm`]).
-const LINTED: &[&str] = &[
-    "oracle",
-    "bench",
-    "bench-node",
-    "bench-svm",
-    "bindings/js",
-    "bindings/python",
-    "compat",
-    "fuzz",
-];
+/// Other workspaces that are linted while they are compiled (see [`linting`]).
+const COMPILED: &[&str] = &["bindings/js", "bindings/python", "compat", "oracle", "oracle-svm"];
+
+/// Checks the format of a workspace.
+fn is_formatted(folder: &&str) -> Result<()> {
+    let mut format = cargo_command();
+    succeed(format.args(["fmt", "--check"]).current_dir(repository().join(folder)))
+}
+
+/// Workspaces that measure and fuzz, most of them with the peers' crates, whose check takes minutes.
+const TOOLS: &[&str] = &["bench", "bench-node", "bench-svm", "fuzz"];
+
+/// Lints the workspaces that `cargo xtask ci` does not compile.
+pub(crate) fn lint_tools(arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "usage: cargo xtask lint-tools");
+    TOOLS.iter().try_for_each(lint_workspace)
+}
 
 /// Peers' crates state a newer compiler than the one they need.
 fn lint_workspace(folder: &&str) -> Result<()> {
-    let folder = repository().join(folder);
-    succeed(cargo_command().args(["fmt", "--all", "--check"]).current_dir(&folder))?;
+    is_formatted(folder)?;
     let mut command = cargo_command();
     command.args(["clippy", "--workspace", "--all-targets", "--locked", "--ignore-rust-version"]);
     command.args(["--", "-D", "warnings"]);
     // They share most of what they depend on, with the same settings.
     command.env("CARGO_TARGET_DIR", repository().join("target/lints"));
     command.env("CARGO_PROFILE_DEV_DEBUG", "false");
-    succeed(command.current_dir(&folder))
+    succeed(command.current_dir(repository().join(folder)))
 }
 
 /// Checks licences, sources and advisories of dependencies.
@@ -224,7 +238,7 @@ fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
 }
 
 fn selkie(arguments: &[&str]) -> Result<()> {
-    succeed(cargo_command().args(["run", "--quiet", "--locked", "--"]).args(arguments))
+    succeed(Command::new(built("selkie")?).args(arguments).current_dir(repository()))
 }
 
 /// Runs random programs and files on both engines for a limited time. The seed is fixed, so that
@@ -232,17 +246,13 @@ fn selkie(arguments: &[&str]) -> Result<()> {
 fn oracle() -> Result<()> {
     let arguments = ["run", "--release", "--locked", "--", "all", "--seconds", "60"];
     let folder = repository().join("oracle");
-    ensure!(folder.exists(), "{} is missing", folder.display());
-    succeed(cargo_command().args(arguments).current_dir(folder))
+    let mut run = cargo_command();
+    succeed(linting(run.args(arguments).current_dir(folder)))
 }
 
-/// Runs the transaction oracle's tests, then random transactions for a limited time. Its manifest
-/// makes warnings errors.
+/// Runs the transaction oracle's tests, then random transactions for a limited time.
 fn oracle_svm() -> Result<()> {
-    let folder = repository().join("oracle-svm");
-    succeed(cargo_command().args(["fmt", "--check"]).current_dir(&folder))?;
-    let mut tests = agave("test");
-    succeed(tests.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"))?;
+    succeed(linting(&mut agave("test")))?;
     succeed(agave("run").args(["--", "run", "--seconds", "45", "--threads", "2"]))
 }
 
@@ -251,6 +261,10 @@ fn agave(command: &str) -> Command {
     let arguments = [command, "--release", "--locked", "--ignore-rust-version"];
     let mut cargo = cargo_command();
     cargo.args(arguments).current_dir(repository().join("oracle-svm"));
+    // Agave would compile OpenSSL as well.
+    if toolchains::succeeds(Command::new("pkg-config").args(["--exists", "openssl"])) {
+        cargo.env("OPENSSL_NO_VENDOR", "1");
+    }
     cargo
 }
 
@@ -264,18 +278,12 @@ fn test_project((project, program): &(&str, &str)) -> Result<()> {
     let program = format!("target/deploy/{program}.so");
     // Shared by the projects, so that Selkie is compiled once for both.
     let target = repository().join("target/projects");
-    let mut build = Command::new(built_selkie()?);
+    let mut build = Command::new(built("selkie")?);
     build.args(["build", "--output", &program]).env("CARGO_TARGET_DIR", &target);
     succeed(build.current_dir(&folder))?;
     let mut test = cargo_command();
     test.args(["test", "--locked"]).env("CARGO_TARGET_DIR", &target);
     succeed(test.current_dir(&folder))
-}
-
-/// The command line, built beside this program.
-fn built_selkie() -> Result<PathBuf> {
-    cargo(&["build", "--quiet", "--locked"])?;
-    Ok(env::current_exe()?.with_file_name(format!("selkie{}", env::consts::EXE_SUFFIX)))
 }
 
 /// The examples that are linked: sources and folders of projects.
@@ -293,7 +301,7 @@ const LINKED: &[&str] = &[
 fn linked() -> Result<()> {
     let folder = repository().join("target/linked");
     fs::create_dir_all(&folder)?;
-    let selkie = built_selkie()?;
+    let selkie = built("selkie")?;
     let mut programs = Vec::new();
     for version in ["v0", "v3"] {
         for source in LINKED {

@@ -24,14 +24,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         _ => bail!("usage: cargo xtask clients [--cli]"),
     };
     let program = build()?;
+    test(&program)?;
+    if with_cli { solana_cli::run(&program) } else { Ok(()) }
+}
+
+/// Runs all suites against the node of a program.
+pub(crate) fn test(program: &Path) -> Result<()> {
     let folder = install()?;
     for script in SCRIPTS {
         say(script);
-        check(Command::new("node").arg(script).env("SELKIE", &program), &folder)?;
+        check(Command::new("node").arg(script).env("SELKIE", program), &folder)?;
     }
     say(PYTHON_SCRIPT);
-    check(Command::new("venv/bin/python").arg(PYTHON_SCRIPT).arg(&program), &folder)?;
-    if with_cli { solana_cli::run(&program) } else { Ok(()) }
+    check(Command::new("venv/bin/python").arg(PYTHON_SCRIPT).arg(program), &folder)
 }
 
 /// Returns whether the machine has what the clients run on.

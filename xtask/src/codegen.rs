@@ -8,7 +8,7 @@ use std::{fmt::Write as _, fs, process::Command};
 use anyhow::{Context, Result, bail};
 use selkie_isa::{Op, Version, op::Versions, syntax::meaning};
 
-use crate::{output, peers, repository, say};
+use crate::{output, peers, repository, say, steps::built};
 
 /// A generated file, and the function that returns its text.
 type Made = (&'static str, fn() -> String);
@@ -22,11 +22,8 @@ const FILES: &[Made] = &[
     ("editors/sbpf.tmLanguage.json", selkie_lsp::grammar::textmate),
 ];
 
-/// Files that a program prints, which has more dependencies than chores should have.
-const PRINTED: &[(&str, &[&str])] = &[(
-    "docs/rpc.md",
-    &["run", "--quiet", "--package", "selkie-rpc", "--example", "documentation"],
-)];
+/// Files that an example prints, which has more dependencies than chores should have.
+const PRINTED: &[(&str, &str)] = &[("docs/rpc.md", "examples/documentation")];
 
 /// Copied files: the copy and the original.
 const COPIES: &[(&str, &str)] = &[
@@ -47,8 +44,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     for (name, make) in FILES {
         settle(name, &make(), is_check)?;
     }
-    for (name, arguments) in PRINTED {
-        settle(name, &printed(arguments)?, is_check)?;
+    for (name, example) in PRINTED {
+        settle(name, &printed(example)?, is_check)?;
     }
     for (copy, original) in COPIES {
         let text = fs::read_to_string(repository().join(original)).context(*original)?;
@@ -57,9 +54,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Returns what a program of the workspace prints.
-fn printed(arguments: &[&str]) -> Result<String> {
-    let output = output(Command::new("cargo").args(arguments).current_dir(repository()))?;
+/// Returns what an example prints.
+fn printed(example: &str) -> Result<String> {
+    let output = output(&mut Command::new(built(example)?))?;
     Ok(String::from_utf8(output.stdout)?)
 }
 

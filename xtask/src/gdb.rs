@@ -1,10 +1,10 @@
 //! `cargo xtask gdb`: a stock gdb goes back in the failed transaction of `examples/rust/payout`.
 
-use std::{env, fs, process::Command};
+use std::{fs, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{output, repository, say, toolchains::provide};
+use crate::{output, repository, say, steps::built, toolchains::provide};
 
 /// The gdb, which has to know RISC-V.
 const GDB: &str = "gdb-multiarch";
@@ -19,8 +19,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if !install() {
         bail!("{GDB} is not installed: Debian and Ubuntu have a package of that name");
     }
-    output(Command::new("cargo").args(["build", "--quiet", "--locked"]).current_dir(repository()))?;
-    let selkie = env::current_exe()?.with_file_name(format!("selkie{}", env::consts::EXE_SUFFIX));
+    let selkie = built("selkie")?;
     let folder = repository().join("target/gdb");
     fs::create_dir_all(&folder)?;
     let program = folder.join("payout.so");

@@ -74,6 +74,11 @@ const CHORES: &[Chore] = &[
         "              check other processors and systems, and test Arm64 in an emulator",
         ports::run,
     ),
+    (
+        "lint-tools",
+        "          lint the benchmarks and fuzz targets, which CI does not compile",
+        ci::lint_tools,
+    ),
     ("dist", "[TARGET...]    write release archives for Linux, macOS and Windows", dist::run),
     (
         "instructions",

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     output, ports, repository, say,
-    steps::{cargo_command, succeed},
+    steps::{cargo_command, linting, succeed},
 };
 
 /// The name of the native library.
@@ -23,7 +23,8 @@ const LIBRARY: &str = "selkie_node_api";
 /// The example of the README begins and ends with these lines.
 const EXAMPLE: (&str, &str) = ("```js\n", "\n```");
 
-/// Runs the chore. With `--quick`, it is not built for Arm64.
+/// Runs the chore. With `--quick`, it is built without optimisation, and linted, and not built for
+/// Arm64.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let is_quick = match arguments {
         [] => false,
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         _ => bail!("usage: cargo xtask npm [--quick]"),
     };
     let folder = repository().join("bindings/js");
-    build(&folder)?;
+    build(&folder, is_quick)?;
     if !is_quick {
         build_for_arm64(&folder)?;
     }
@@ -57,9 +58,12 @@ fn command(program: &str, folder: &Path) -> Command {
 }
 
 /// Builds the native part for this machine, and puts it where the package loads it from.
-fn build(folder: &Path) -> Result<()> {
-    succeed(cargo_command().args(["build", "--release", "--locked"]).current_dir(folder))?;
-    let library = format!("release/{DLL_PREFIX}{LIBRARY}{DLL_SUFFIX}");
+fn build(folder: &Path, is_quick: bool) -> Result<()> {
+    let (profile, built) = if is_quick { ("dev", "debug") } else { ("release", "release") };
+    let mut cargo = cargo_command();
+    cargo.args(["build", "--locked", "--profile", profile]).current_dir(folder);
+    succeed(if is_quick { linting(&mut cargo) } else { &mut cargo })?;
+    let library = format!("{built}/{DLL_PREFIX}{LIBRARY}{DLL_SUFFIX}");
     place(folder, &library, &format!("{}-{}", node_system(), node_processor()))
 }
 

@@ -4,14 +4,15 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
     repository, say,
-    steps::{cargo, cargo_command, step, succeed},
-    wheel::{self, Venv},
+    steps::{built, cargo, step, succeed},
+    wheel::{self, Profile, Venv},
 };
 
 /// What the tests of the package need besides it.
@@ -45,7 +46,8 @@ fn short() -> Result<()> {
         say("skipped: python3 is not installed");
         return Ok(());
     }
-    let (wheel, items) = tested()?;
+    let items = record(ITEMS_SHORT, built("examples/record_items")?)?;
+    let wheel = tested(Profile::Dev, &items)?;
     if selkie_build::in_path("java").is_none() {
         say("Spark skipped: java is not installed");
         return Ok(());
@@ -55,9 +57,14 @@ fn short() -> Result<()> {
 
 /// Everything.
 fn long(count: &str) -> Result<()> {
-    let (wheel, _) = tested()?;
-    let build = ["build", "--profile", "quick", "--locked", "--package", "selkie-cli"];
-    step("command line", || cargo(&build))?;
+    let build = ["build", "--profile", "quick", "--locked", "--package"];
+    let recorder = ["selkie-batch", "--example", "record_items"];
+    step("command line", || {
+        cargo(&[&build[..], &["selkie-cli"]].concat())?;
+        cargo(&[&build[..], &recorder].concat())
+    })?;
+    let record = |count| record(count, repository().join("target/quick/examples/record_items"));
+    let wheel = tested(Profile::Release, &record(ITEMS_SHORT)?)?;
     let items = record(count)?;
     for (extra, runs) in ENGINES {
         step(extra, || engine(&wheel, &items, extra, runs))?;
@@ -65,27 +72,24 @@ fn long(count: &str) -> Result<()> {
     Ok(())
 }
 
-/// Builds and tests the package. Returns the wheel and the items that the tests used.
-fn tested() -> Result<(PathBuf, PathBuf)> {
+/// Builds the package with a profile and tests it with items. Returns the wheel.
+fn tested(profile: Profile, items: &Path) -> Result<PathBuf> {
     let mut wheel = PathBuf::new();
     step("Python package", || {
-        wheel = wheel::build(&repository().join("target/wheels"))?;
+        wheel = wheel::build(&repository().join("target/wheels"), profile)?;
         Ok(())
     })?;
-    let items = record(ITEMS_SHORT)?;
-    step("Python package in a clean environment", || test(&wheel, &items))?;
-    Ok((wheel, items))
+    step("Python package in a clean environment", || test(&wheel, items))?;
+    Ok(wheel)
 }
 
-/// Records items, in files of 500. Returns their folder.
-fn record(count: &str) -> Result<PathBuf> {
+/// Records items with a program, in files of 500. Returns their folder.
+fn record(count: &str, recorder: PathBuf) -> Result<PathBuf> {
     let folder = work().join(format!("items-{count}"));
     if !folder.join("contents/contents.parquet").exists() {
         step("items", || {
-            let example = ["--package", "selkie-batch", "--example", "record_items", "--"];
-            let mut command = cargo_command();
-            command.args(["run", "--profile", "quick", "--locked", "--quiet"]).args(example);
-            succeed(command.arg(&folder).args([count, "500"]))
+            let mut command = Command::new(recorder);
+            succeed(command.current_dir(repository()).arg(&folder).args([count, "500"]))
         })?;
     }
     Ok(folder)

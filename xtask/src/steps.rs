@@ -1,6 +1,11 @@
 //! Steps of chores: commands under headings.
 
-use std::{env, process::Command, time::Instant};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
 
 use anyhow::{Context, Result, ensure};
 
@@ -17,6 +22,25 @@ pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> 
 
 pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
     succeed(cargo_command().args(arguments))
+}
+
+/// Returns a program of the workspace, or an example of it (`examples/NAME`), which is built if needed.
+///
+/// What is built is the same as for `cargo test --workspace`. `cargo run --package` would choose other
+/// features for dependencies, and compile them again.
+pub(crate) fn built(name: &str) -> Result<PathBuf> {
+    cargo(&["build", "--workspace", "--bins", "--examples", "--quiet", "--locked"])?;
+    let this = env::current_exe()?;
+    let folder = this.parent().unwrap_or(Path::new(""));
+    Ok(folder.join(format!("{name}{}", env::consts::EXE_SUFFIX)))
+}
+
+/// Makes cargo lint the crates of a workspace while it compiles them, with warnings as errors. To check
+/// them apart from that takes minutes, since all that they depend on is checked first.
+pub(crate) fn linting(command: &mut Command) -> &mut Command {
+    command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    // As `cargo clippy` passes options.
+    command.env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__")
 }
 
 pub(crate) fn cargo_command() -> Command {
