@@ -50,6 +50,7 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     Rust rust_programs_build_with_and_without_std
     Rust rust_programs_are_the_same_wherever_they_are_built
     Rust optimised_programs_are_debugged_backwards
+    C programs_in_c_are_debugged_backwards
     C unchanged_projects_are_not_rebuilt
     C a_project_may_mix_c_and_assembly
     C objects_of_c_and_assembly_are_linked
@@ -280,6 +281,26 @@ fn optimised_programs_are_debugged_backwards() {
         assert!(found.contains(expected), "{expected}: {found}");
     }
     ask_malformed(&place.folder.join(folder).join("target/deploy/payout.so.debug"));
+}
+
+fn programs_in_c_are_debugged_backwards() {
+    let place = Place::new("build-payout-c");
+    let built = place.run(&["build", "examples/c/payout.c", "-o", "payout.so"]);
+    assert_eq!(built.code, Some(0), "{}", built.text());
+    let input = ["--input", "examples/rust/payout/input.json"];
+    let save = ["--save-replay", "failed.replay"];
+    let failed = place.run(&[&["run", "payout.so"], &input[..], &save].concat());
+    assert_eq!(failed.code, Some(1), "{}", failed.text());
+    let debug = ["debug", "failed.replay", "--symbols", "."];
+    let commands = ["break check", "rc", "who held->first", "p (*held).total", "b share"];
+    let commands = commands.into_iter().chain(["rc", "p total * points"]);
+    let commands = commands.flat_map(|it| ["-x", it]);
+    let output = place.run(&debug.into_iter().chain(commands).collect::<Vec<&str>>());
+    assert_eq!(output.code, Some(0), "{}", output.text());
+    let found = output.stdout;
+    for expected in ["held->first: 0 → 70503", "payout.c:41", "1000000", "5000000000"] {
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
 }
 
 /// Asks all there is to ask of debug information that is cut or changed.

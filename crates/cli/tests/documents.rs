@@ -1,5 +1,5 @@
-//! Runs the console blocks of `testdata/cli/*.md` and README.md, and those of docs/jit.md on
-//! processors for which the JIT emits the machine code shown there.
+//! Runs the console blocks of `testdata/cli/*.md`, README.md and docs/debugging.md, and those of
+//! docs/jit.md on processors for which the JIT emits the machine code shown there.
 //!
 //! A block ```` ```asm NAME ```` (or any other language with a name after it) is written to that
 //! file first; where the name is a path (```` ```rs examples/a.rs ````), the block shows that file of the
@@ -21,7 +21,8 @@ use common::{copy, folder, repository, selkie, selkie_into};
 
 #[test]
 fn console_blocks_show_what_the_commands_print() {
-    let mut documents = vec![repository().join("README.md")];
+    let mut documents: Vec<_> =
+        ["README.md", "docs/debugging.md"].map(|it| repository().join(it)).into();
     let entries = fs::read_dir(repository().join("testdata/cli")).expect("there are documents");
     documents.extend(entries.map(|entry| entry.expect("the folder is readable").path()));
     documents.retain(|path| path.extension().is_some_and(|it| it == "md"));

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use selkie_debug::{DebugInfo, Expr, Guest, Names, Unreadable, Value, View};
+use selkie_debug::{
+    DebugInfo, Expr, Guest, Names, Unreadable, Value, View, info::TypeRef, value::Contents,
+};
 
 const HEAP: u64 = 0x3_0000_0000;
 
@@ -27,7 +29,12 @@ impl Guest for Stopped {
 
 impl Names for Stopped {
     fn variable(&self, name: &str) -> Option<Value> {
-        (name == "count").then(|| Value::word(u64::MAX))
+        let pointer = || TypeRef::Pointer(Box::new(TypeRef::Unknown));
+        match name {
+            "count" => Some(Value::word(u64::MAX)),
+            "lost" => Some(Value::new(pointer(), Contents::Absent)),
+            _ => None,
+        }
     }
 
     fn pc(&self) -> u64 {
@@ -64,6 +71,7 @@ fn registers_and_memory_have_values() {
     check("&*(u8*)$r1", "0x300000000 → 0");
     check("(u8*)$r1 + 5", "0x300000005 → 5");
     check("*($r1 as *const u16)", "256");
+    check("*((*const u16)$r1)", "256");
 }
 
 #[test]
@@ -101,6 +109,8 @@ fn errors_point_to_their_part() {
     check("$r3", "$r3\n^^^ the register is not known here: callers keep r6 to r10 alone");
     check("$r11", "$r11\n^^^^ not a register: there are $r0 to $r10, $pc and $sp");
     check("1 +", "1 +\n   ^ expected a value");
+    check("(*count).total", "(*count).total\n  ^^^^^ it is not a pointer");
+    check("lost->total", "lost->total\n^^^^ optimized out");
     check("(1", "(1\n  ^ expected `)`");
     check("1 / 0", "1 / 0\n^^^^^ division by zero");
     check("((u8*)$r1)[0..2][2]", "((u8*)$r1)[0..2][2]\n                 ^ there are 2 elements");

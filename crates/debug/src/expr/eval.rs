@@ -136,7 +136,10 @@ impl Evaluator<'_> {
     /// Finds a field, through pointers.
     fn field(&self, inner: &Node, name: &str) -> Result<Value> {
         let value = self.value(inner)?;
-        let target = self.view.target(&value).unwrap_or_else(|_| value.clone());
+        let target = match self.view.target(&value) {
+            Err(Missing::NotApplicable(_)) => value.clone(),
+            target => target.map_err(at(inner))?,
+        };
         let found = self.view.field(&target, name).or_else(|error| {
             // Fields of known types that are not members, as an account view's `data`.
             let fields = self.view.children(&value, 0, 64);

@@ -6,6 +6,7 @@
 //! | form | meaning |
 //! |---|---|
 //! | `count`, `self.owner`, `pair.0`, `list[2]`, `list[0..8]`, `*pointer`, `&value` | variables and their parts |
+//! | `held->first` | the same as `(*held).first`; a dot leads through pointers as well |
 //! | `$r1`, `$pc`, `$sp` | registers |
 //! | `*(u64*)0x400000000`, `value as u32`, `(Vault*)$r1` | memory, and values as another type |
 //! | `+ - * / % & \| ^ << >> ~ -` | arithmetic that wraps as the type does |

@@ -80,6 +80,11 @@ pub(super) fn parse(source: &str) -> Result<Node, ExprError> {
     }
 }
 
+/// Whether a word follows the star of a pointer's type in Rust.
+fn is_pointer_kind(word: &Word) -> bool {
+    matches!(&word.token, Token::Name(name) if name == "const" || name == "mut")
+}
+
 struct Parser<'a> {
     words: &'a [Word],
     next: usize,
@@ -185,7 +190,11 @@ impl<'a> Parser<'a> {
     /// Takes `(type)`, if that is next: a plain type or a pointer.
     fn cast(&mut self) -> Option<TypeName> {
         let start = self.next;
-        let ty = self.take("(").then(|| self.type_name()).flatten();
+        let is_open = self.take("(");
+        // `(*const name)` is a type, and `(*name)` what a pointer points to.
+        let is_target =
+            self.sign() == Some("*") && !self.words.get(self.next + 1).is_some_and(is_pointer_kind);
+        let ty = (is_open && !is_target).then(|| self.type_name()).flatten();
         let ty = ty.map(|it| self.pointers_after(it));
         let ty = ty.filter(|it| it.pointers > 0 || PLAIN_TYPES.contains(&it.name.as_str()));
         if ty.is_none() || !self.take(")") {
@@ -200,8 +209,7 @@ impl<'a> Parser<'a> {
         let mut pointers = 0;
         while self.take("*") {
             pointers += 1;
-            let is_kind = |word: &Word| matches!(&word.token, Token::Name(name) if name == "const" || name == "mut");
-            self.next += usize::from(self.peek().is_some_and(is_kind));
+            self.next += usize::from(self.peek().is_some_and(is_pointer_kind));
         }
         let Token::Name(name) = &self.peek()?.token else { return None };
         self.next += 1;
