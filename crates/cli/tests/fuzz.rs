@@ -2,6 +2,8 @@
 
 mod common;
 
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
 use std::{fs, path::Path};
 
 use common::{folder, selkie};
@@ -118,4 +120,35 @@ fn a_search_in_which_nothing_succeeds_is_refused() {
     assert!(refused.stderr.contains("no action succeeded"), "{refused:#?}");
     assert!(refused.stderr.contains("--input FILE"), "{refused:#?}");
     assert_eq!(selkie(&folder, &["fuzz"]).code, Some(2));
+}
+
+/// Waits until a process handles SIGINT.
+#[cfg(target_os = "linux")]
+fn wait_until_handled(process: u32) {
+    let mask = || {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
+        u64::from_str_radix(caught.expect("Linux lists them"), 16).expect("it is a number")
+    };
+    while mask() & 0b10 == 0 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interrupted_search_writes_its_corpus() {
+    let folder = folder("fuzz-interrupted");
+    fs::write(folder.join("fine.s"), PROGRAM.replace("div64 r3, r0", "mov64 r3, r0")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_selkie"));
+    command.args(["fuzz", "fine.s", "--corpus", "corpus", "--seconds", "600", "--json"]);
+    let search = command.current_dir(&folder).stdout(Stdio::piped()).spawn().unwrap();
+    wait_until_handled(search.id());
+    let interrupt = Command::new("kill").args(["-INT", &search.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let output = search.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["success"], true);
+    assert!(fs::read_dir(folder.join("corpus")).unwrap().count() > 0);
 }

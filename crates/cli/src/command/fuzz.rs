@@ -3,8 +3,12 @@
 use core::ops::ControlFlow;
 use std::{
     collections::BTreeSet,
-    io::Write as _,
+    io::{self, Write as _},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -16,6 +20,7 @@ use selkie_explore::{
 };
 use selkie_replay::ReplayFile;
 use serde_json::{Value, json};
+use signal_hook::{consts::SIGINT, flag};
 
 use crate::{
     args::{fuzz::FuzzArgs, replay::ReplayArgs},
@@ -29,6 +34,8 @@ use crate::{
 
 /// How long a search takes if nothing else is said.
 const SECONDS: u64 = 60;
+/// The exit code of shells for a command that SIGINT has ended.
+const INTERRUPTED: i32 = 130;
 /// How often progress is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(200);
 /// The most instructions of replays that become actions.
@@ -221,7 +228,7 @@ fn add_accounts(chain: &mut Svm, other: &Svm) {
     }
 }
 
-/// Searches until there is enough, and shows how far it is.
+/// Searches until there is enough or the user interrupts it, and shows how far it is.
 #[expect(clippy::disallowed_methods, reason = "the user limits the time")]
 fn search(
     ui: &mut Ui,
@@ -229,6 +236,7 @@ fn search(
     fixture: &Fixture,
     options: &Options,
 ) -> Result<(Report, Duration)> {
+    let is_interrupted = interruption().context("cannot wait for signals")?;
     let seconds = args.seconds.or_else(|| args.runs.is_none().then_some(SECONDS));
     let start = Instant::now();
     let mut shown = Duration::ZERO;
@@ -240,7 +248,11 @@ fn search(
             let _ = ui.aside(&format!("\r\x1b[2K{}", line(progress, elapsed)));
         }
         let is_late = seconds.is_some_and(|seconds| elapsed >= Duration::from_secs(seconds));
-        if is_late { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if is_late || is_interrupted.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     let report = explore_watched(fixture, options, &mut watch);
     let elapsed = start.elapsed();
@@ -261,6 +273,15 @@ fn search(
         Err(error @ ExploreError::NothingSucceeds(_)) => Err(error).advise(help),
         report => Ok((report?, elapsed)),
     }
+}
+
+/// Returns a flag that SIGINT sets, so that what was found is written. A second one ends the process.
+fn interruption() -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    // Handlers run in this order: the first signal finds the flag not yet set.
+    flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&flag))?;
+    flag::register(SIGINT, Arc::clone(&flag))?;
+    Ok(flag)
 }
 
 fn per_second(executions: u64, elapsed: Duration) -> u64 {
