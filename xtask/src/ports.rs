@@ -108,6 +108,9 @@ fn test_on_wasm() -> Result<()> {
     Ok(())
 }
 
+/// With how many smaller budgets each program of `testdata/exec` runs again.
+const SMALLER_BUDGETS: &str = "4";
+
 /// The vectors of programs, which are enough for every CI.
 const VECTORS: &[&str] = &["testdata/vectors/mainnet/suite_exec.jsonl.zst"];
 
@@ -121,9 +124,10 @@ const ORACLE_PROGRAMS: &str = "140000";
 fn test(is_full: bool) -> Result<()> {
     let mut tests = emulated("test", repository());
     tests.args(["--quiet", "--locked", "--package", "selkie-vm"]);
-    if is_full {
-        tests.args(["--package", "selkie-svm"]);
-    }
+    match is_full {
+        true => tests.args(["--package", "selkie-svm"]),
+        false => tests.env("SELKIE_SMALLER_BUDGETS", SMALLER_BUDGETS),
+    };
     succeed(&mut tests)?;
     let mut vectors = emulated("run", repository());
     vectors.args([

@@ -9,8 +9,9 @@ mod machine;
 
 use std::{
     fmt::Write,
-    fs,
+    fs, iter,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
@@ -24,8 +25,14 @@ use crate::{
     machine::{Compiled, Run, run_all_ways},
 };
 
-/// The number of smaller budgets with which runs are compared too.
+/// The number of smaller budgets with which runs are compared too, unless
+/// `SELKIE_SMALLER_BUDGETS` has another one, for emulators.
 const SMALLER_BUDGETS: usize = 24;
+
+fn smaller_budgets() -> usize {
+    let text = std::env::var("SELKIE_SMALLER_BUDGETS");
+    text.map_or(SMALLER_BUDGETS, |text| text.parse().expect("it is a number"))
+}
 
 #[test]
 fn programs_match_their_headers() {
@@ -40,20 +47,23 @@ fn programs_match_their_headers() {
 
     if cfg!(target_family = "wasm") {
         // There are no threads.
-        let failures = check_all(&paths);
+        let failures = check_all(&mut paths.iter());
         return assert!(failures.is_empty(), "\n{failures}");
     }
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let part = paths.len().div_ceil(threads);
+    // Some programs take much longer than others.
+    let taken = AtomicUsize::new(0);
+    let next = || paths.get(taken.fetch_add(1, Ordering::Relaxed));
+    let check_some = || check_all(&mut iter::from_fn(next));
     let failures: String = thread::scope(|scope| {
-        let parts: Vec<_> = paths.chunks(part).map(|it| scope.spawn(|| check_all(it))).collect();
-        parts.into_iter().map(|it| it.join().expect("a check does not panic")).collect()
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(check_some)).collect();
+        running.into_iter().map(|it| it.join().expect("a check does not panic")).collect()
     });
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// Returns the failures of some programs.
-fn check_all(paths: &[PathBuf]) -> String {
+/// Returns the failures of programs.
+fn check_all(paths: &mut dyn Iterator<Item = &PathBuf>) -> String {
     let mut failures = String::new();
     for path in paths {
         if let Err(failure) = check(path) {
@@ -103,7 +113,7 @@ fn case_lines(source: &str, case: &Case, version: Version) -> Result<Vec<Expecta
     let run = if verdict.is_ok() || case.setup.unverified {
         let program = Compiled::new(Program::new(executable), &elf, case)?;
         let run = run_all_ways(&program, case, case.setup.budget)?;
-        for budget in (0..run.consumed).rev().take(SMALLER_BUDGETS) {
+        for budget in (0..run.consumed).rev().take(smaller_budgets()) {
             run_all_ways(&program, case, budget)?;
         }
         Some(run)
