@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     repository, say,
     steps::{built, cargo, step, succeed},
-    wheel::{self, Profile, Venv},
+    wheel::{self, Venv},
 };
 
 /// What the tests of the package need besides it.
@@ -47,7 +47,7 @@ fn short() -> Result<()> {
         return Ok(());
     }
     let items = record(ITEMS_SHORT, built("examples/record_items")?)?;
-    let wheel = tested(Profile::Dev, &items)?;
+    let wheel = tested(&items)?;
     if selkie_build::in_path("java").is_none() {
         say("Spark skipped: java is not installed");
         return Ok(());
@@ -64,7 +64,7 @@ fn long(count: &str) -> Result<()> {
         cargo(&[&build[..], &recorder].concat())
     })?;
     let record = |count| record(count, repository().join("target/quick/examples/record_items"));
-    let wheel = tested(Profile::Release, &record(ITEMS_SHORT)?)?;
+    let wheel = tested(&record(ITEMS_SHORT)?)?;
     let items = record(count)?;
     for (extra, runs) in ENGINES {
         step(extra, || engine(&wheel, &items, extra, runs))?;
@@ -72,11 +72,11 @@ fn long(count: &str) -> Result<()> {
     Ok(())
 }
 
-/// Builds the package with a profile and tests it with items. Returns the wheel.
-fn tested(profile: Profile, items: &Path) -> Result<PathBuf> {
+/// Builds and lints the package, and tests it with items. Returns the wheel.
+fn tested(items: &Path) -> Result<PathBuf> {
     let mut wheel = PathBuf::new();
     step("Python package", || {
-        wheel = wheel::build(&repository().join("target/wheels"), profile)?;
+        wheel = wheel::build(&repository().join("target/wheels"), true)?;
         Ok(())
     })?;
     step("Python package in a clean environment", || test(&wheel, items))?;

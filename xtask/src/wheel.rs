@@ -23,31 +23,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [folder] => PathBuf::from(folder),
         _ => bail!("usage: cargo xtask wheel [FOLDER]"),
     };
-    print(&build(&folder, Profile::Release)?.display().to_string());
+    print(&build(&folder, false)?.display().to_string());
     Ok(())
 }
 
-/// How the native part of the wheel is built.
-#[derive(Clone, Copy)]
-pub(crate) enum Profile {
-    /// Without optimisation, for tests, and linted.
-    Dev,
-    /// As users get it.
-    Release,
-}
-
-/// Builds the wheel with a profile, in a folder from which older ones are removed. Returns its path.
-pub(crate) fn build(folder: &Path, profile: Profile) -> Result<PathBuf> {
+/// Builds the wheel, and lints its native part if that is wanted, in a folder from which older ones are
+/// removed. Returns its path.
+pub(crate) fn build(folder: &Path, is_linted: bool) -> Result<PathBuf> {
     wheels(folder)?.iter().try_for_each(fs::remove_file)?;
     let tools = Venv::at(&repository().join("target/python/maturin"))?;
     tools.install(&[MATURIN])?;
     let mut maturin = tools.command("maturin");
-    maturin.args(["build", "--locked", "--out"]).arg(folder);
+    maturin.args(["build", "--release", "--locked", "--out"]).arg(folder);
     maturin.current_dir(repository().join("bindings/python"));
-    succeed(match profile {
-        Profile::Dev => linting(&mut maturin),
-        Profile::Release => maturin.arg("--release"),
-    })?;
+    succeed(if is_linted { linting(&mut maturin) } else { &mut maturin })?;
     wheels(folder)?.pop().context("maturin has written no wheel")
 }
 
