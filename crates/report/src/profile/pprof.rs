@@ -89,6 +89,9 @@ struct Function {
     filename: i64,
 }
 
+/// The index of the empty string.
+const NO_NAME: i64 = 0;
+
 #[derive(Default)]
 struct Strings {
     indexes: BTreeMap<String, i64>,
@@ -218,7 +221,9 @@ impl Writer {
         if id == next {
             let name = self.strings.index(&frame.name);
             let filename = self.strings.index(frame.file.as_deref().unwrap_or_default());
-            self.file.function.push(Function { id, name, system_name: name, filename });
+            // Of a name that is also the linker's, pprof cuts all that is in angle brackets, taking it for
+            // an argument of a C++ template: `<*mut u8>::add` would be `::add`.
+            self.file.function.push(Function { id, name, system_name: NO_NAME, filename });
         }
         id
     }
@@ -295,5 +300,12 @@ mod tests {
         assert!(programs.contains(&"pool") && programs.contains(&"system"), "{programs:?}");
         assert!(file.mapping.iter().all(|it| it.has_inline_frames && it.has_functions));
         assert!(file.location.iter().all(|it| it.mapping_id > 0));
+    }
+
+    #[test]
+    fn names_are_not_those_of_a_linker() {
+        let file = written();
+        assert_eq!(file.string_table[0], "");
+        assert!(file.function.iter().all(|it| it.system_name == 0 && it.name != 0));
     }
 }
