@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    clients, codegen, fixtures, gdb, npm, peers, ports, repository, say, scale,
+    clients, codegen, fixtures, gdb, npm, peers, ports, readers, repository, say, scale,
     steps::{built, cargo, cargo_command, linting, step, succeed},
     tidy, toolchains, walkthroughs,
 };
@@ -109,6 +109,15 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         false => {
             say("skipped: node or npm is not installed");
             Ok(())
+        }
+    })?;
+    step("readers of profiles, and a debug adapter's client", || {
+        match with_compilers && npm::is_installable() {
+            true => readers::run(&["--ci".to_owned()]),
+            false => {
+                say("skipped: node, npm or the compilers are not installed");
+                Ok(())
+            }
         }
     })?;
     scale::run(&["--ci".to_owned()])?;

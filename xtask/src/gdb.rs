@@ -1,6 +1,6 @@
 //! `cargo xtask gdb`: a stock gdb goes back in the failed transaction of `examples/rust/payout`.
 
-use std::{fs, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -22,15 +22,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let selkie = built("selkie")?;
     let folder = repository().join("target/gdb");
     fs::create_dir_all(&folder)?;
-    let program = folder.join("payout.so");
-    let example = repository().join("examples/rust/payout");
-    let mut build = Command::new(&selkie);
-    build.args(["build", "--output"]).arg(&program).current_dir(&example);
-    output(build.env("CARGO_TARGET_DIR", repository().join("target/projects")))?;
-    let mut run = Command::new(&selkie);
-    run.arg("run").arg(&program).args(["--input", "input.json", "--save-replay"]);
-    // It fails: that is what there is to look into.
-    run.arg(folder.join("call.replay")).current_dir(&example).output()?;
+    record(&selkie, &folder)?;
     let mut gdb = Command::new(GDB);
     let server = format!("\"{}\" gdb-server call.replay --stdio --symbols .", selkie.display());
     gdb.args(["-nx", "-batch", "-ex"]).arg(format!("target remote | {server}"));
@@ -43,6 +35,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         say(&found);
         bail!("gdb has not printed `{line}`, after the lines before it in {EXPECTED}");
     }
+    Ok(())
+}
+
+/// Builds the example, and records its failed transaction: `payout.so` and `call.replay` in the folder.
+pub(crate) fn record(selkie: &Path, folder: &Path) -> Result<()> {
+    let program = folder.join("payout.so");
+    let example = repository().join("examples/rust/payout");
+    let mut build = Command::new(selkie);
+    build.args(["build", "--output"]).arg(&program).current_dir(&example);
+    output(build.env("CARGO_TARGET_DIR", repository().join("target/projects")))?;
+    let mut run = Command::new(selkie);
+    run.arg("run").arg(&program).args(["--input", "input.json", "--save-replay"]);
+    // It fails: that is what there is to look into.
+    run.arg(folder.join("call.replay")).current_dir(&example).output()?;
     Ok(())
 }
 

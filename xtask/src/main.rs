@@ -19,6 +19,7 @@ mod npm;
 mod peers;
 mod ports;
 mod ratchets;
+mod readers;
 mod scale;
 mod solana_cli;
 mod source;
@@ -96,6 +97,11 @@ const CHORES: &[Chore] = &[
         clients::run,
     ),
     ("gdb", "                gdb against its server, backward in time", gdb::run),
+    (
+        "readers",
+        "[--ci]       other people's readers on profiles and coverage, a client on the debug adapter",
+        readers::run,
+    ),
     ("vscode", "             write the extension for Visual Studio Code", vscode::run),
     (
         "wild",
