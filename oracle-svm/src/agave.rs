@@ -5,6 +5,7 @@
 
 mod bank;
 mod programs;
+mod trace;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -58,7 +59,10 @@ use crate::{
 /// Mainnet's features with their activation slots, the same as in the vectors.
 pub(crate) const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
 
-pub(crate) use self::programs::Runs;
+pub(crate) use self::{
+    programs::{Runs, elf},
+    trace::{Trace, Traced},
+};
 
 type Transaction = RuntimeTransaction<SanitizedTransaction>;
 type Processor = TransactionBatchProcessor<Graph>;
@@ -82,6 +86,8 @@ struct Environment {
     features: FeatureSet,
     reserved: HashSet<Pubkey>,
     programs: ProgramRuntimeEnvironment,
+    /// The same, with register traces.
+    traced: ProgramRuntimeEnvironment,
     budget: ComputeBudget,
 }
 
@@ -105,9 +111,11 @@ impl Environment {
             false,
             false,
         );
+        let programs = programs.expect("every feature set has an environment");
         Self {
             reserved: reserved.active.clone(),
-            programs: programs.expect("every feature set has an environment"),
+            traced: trace::with_traces(&programs),
+            programs,
             budget,
             features,
         }
@@ -136,11 +144,7 @@ impl Agave {
         case: &Case,
         mut before: impl FnMut(&Accounts),
     ) -> Vec<Observed> {
-        let environment = self
-            .environments
-            .entry(case.features.clone())
-            .or_insert_with(|| Arc::new(Environment::new(&case.features)));
-        let environment = Arc::clone(environment);
+        let environment = self.environment(&case.features);
         let mut bank = Bank::new(case, &environment.features);
         let graph = Arc::new(RwLock::new(Graph));
         let processor = processor(case, &environment, &graph, &bank);
@@ -163,6 +167,14 @@ impl Agave {
             self.ready.leave(case, &environment.programs, &processor);
         }
         observed
+    }
+
+    fn environment(&mut self, features: &Features) -> Arc<Environment> {
+        let environment = self
+            .environments
+            .entry(features.clone())
+            .or_insert_with(|| Arc::new(Environment::new(features)));
+        Arc::clone(environment)
     }
 }
 
@@ -194,6 +206,9 @@ fn processor(
     processor
 }
 
+/// What a transaction may use, and the nonce account if it uses a durable nonce.
+type Checked = (Option<Pubkey>, SVMTransactionExecutionAndFeeBudgetLimits);
+
 /// The stage at which a transaction was dropped, and the error.
 type Dropped = (Stage, TransactionError);
 
@@ -213,12 +228,12 @@ impl Session<'_> {
 
     fn transaction(&mut self, bytes: &[u8], bank: &mut Bank<'_>) -> Observed {
         let checked = self.sanitize(bytes, bank).and_then(|transaction| {
-            let details = self.check(&transaction, bank)?;
-            Ok((transaction, details))
+            let checked = self.check(&transaction, bank)?;
+            Ok((transaction, checked))
         });
         match checked {
             Err((stage, error)) => dropped(stage, &error),
-            Ok((transaction, details)) => self.process(&transaction, details, bank),
+            Ok((transaction, checked)) => self.process(&transaction, checked, bank),
         }
     }
 
@@ -251,11 +266,7 @@ impl Session<'_> {
     }
 
     /// Makes the checks that the bank makes before it passes a transaction to the processor.
-    fn check(
-        &self,
-        transaction: &Transaction,
-        bank: &Bank<'_>,
-    ) -> Result<CheckedTransactionDetails, Dropped> {
+    fn check(&self, transaction: &Transaction, bank: &Bank<'_>) -> Result<Checked, Dropped> {
         let features = &self.environment.features;
         let lock_limit = if features.snapshot().increase_tx_account_lock_limit { 128 } else { 64 };
         let keys = transaction.account_keys();
@@ -291,7 +302,7 @@ impl Session<'_> {
         if bank.processed.contains(&key) {
             return Err((Stage::StatusCache, TransactionError::AlreadyProcessed));
         }
-        Ok(CheckedTransactionDetails::new(nonce, limits))
+        Ok((nonce, limits))
     }
 
     /// Checks the blockhash. Returns the nonce account if the transaction uses a durable nonce.
@@ -317,9 +328,10 @@ impl Session<'_> {
     fn process(
         &mut self,
         transaction: &Transaction,
-        details: CheckedTransactionDetails,
+        (nonce, limits): Checked,
         bank: &mut Bank<'_>,
     ) -> Observed {
+        let details = CheckedTransactionDetails::new(nonce, limits);
         let mut output = self.processor.load_and_execute_sanitized_transactions(
             bank,
             std::slice::from_ref(transaction),

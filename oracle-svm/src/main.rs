@@ -9,6 +9,7 @@
 //! | [`observed`] | the observable result of a transaction, and differences between two |
 //! | [`run`] | runs, counts, reports |
 //! | [`programs`] | programs from files, called with many inputs |
+//! | [`traces`] | register traces of random transactions, as files |
 //! | [`shrink`] | shrinking of differing cases |
 //! | [`vector`] | conversion of cases from and to conformance vectors |
 
@@ -21,6 +22,7 @@ mod rng;
 mod run;
 mod selkie;
 mod shrink;
+mod traces;
 mod vector;
 
 use std::{
@@ -47,12 +49,16 @@ usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--thr
                                 programs,vote,zk,mixed] [--save DIR] [--known TEXT]… [--stop N]
        oracle-svm vectors FILE… [--blobs DIR]… [--engine …] [--elfs DIR]
        oracle-svm repeat [as run]
+       oracle-svm traces [as run]
        oracle-svm show --only INDEX [as run]
        oracle-svm programs FILE…
 
 run      random cases on both sides
 vectors  conformance vectors of the kind `svm`, uncompressed, on both sides
 repeat   random cases on agave's side twice, the second time without what it keeps from case to case
+traces   random cases: the files with the registers before every instruction that tools write for
+         agave's engine, and those of `selkie trace --agave`, byte for byte; agave interprets every
+         second case and compiles the others, if the option does not choose its engine
 show     what agave makes of one random case
 programs each file as a program that is deployed, and called with many kinds of accounts and data,
          on the interpreters and the compilers of both sides; at least one call must succeed
@@ -148,7 +154,7 @@ fn options() -> Option<Options> {
     }
     let command = options.command.as_str();
     let takes_files = ["vectors", "programs"].contains(&command);
-    let known = takes_files || ["run", "repeat", "show"].contains(&command);
+    let known = takes_files || ["run", "repeat", "traces", "show"].contains(&command);
     (known && options.files.is_empty() != takes_files).then_some(options)
 }
 
@@ -159,31 +165,13 @@ fn run_random(options: &Options) -> io::Result<bool> {
     let stop = |tally: &Tally| {
         tally.differing.len() >= options.stop || end.is_some_and(|end| Instant::now() >= end)
     };
-    let (first, last) = match options.only {
-        Some(index) => (index, index + 1),
-        None => (0, options.count),
-    };
-    let step = usize::try_from(options.threads).expect("few threads");
     let source = source(options, &world);
-    let work = |worker: u64| {
-        let mut indices = (first + worker..last).step_by(step);
-        let mut peer = peer(options);
-        run::run(&source, peer.as_mut(), &mut indices, stop)
-    };
     let mut total = Tally::default();
-    thread::scope(|scope| {
-        let work = &work;
-        let workers: Vec<_> = (0..options.threads)
-            .map(|worker| {
-                // Nested invocations use the host's stack on both sides.
-                let builder = thread::Builder::new().stack_size(64 << 20);
-                builder.spawn_scoped(scope, move || work(worker)).expect("there are few threads")
-            })
-            .collect();
-        for worker in workers {
-            total.add(worker.join().expect("a peer's panics are caught"));
-        }
-    });
+    for tally in
+        on_threads(options, |indices| run::run(&source, peer(options).as_mut(), indices, stop))
+    {
+        total.add(tally);
+    }
     for difference in total.differing.values() {
         println!("{} times, first {}", difference.count, difference.report);
         match (&difference.vector, &options.save) {
@@ -199,6 +187,57 @@ fn run_random(options: &Options) -> io::Result<bool> {
     print!("{}", total.report());
     println!("{seconds:.1} s, {rate:.0} cases per second and thread");
     Ok(total.differing.is_empty())
+}
+
+/// Divides the indices of cases among threads, and returns the results.
+fn on_threads<T: Send>(
+    options: &Options,
+    work: impl Fn(&mut dyn Iterator<Item = u64>) -> T + Sync,
+) -> Vec<T> {
+    let (first, last) = match options.only {
+        Some(index) => (index, index + 1),
+        None => (0, options.count),
+    };
+    let step = usize::try_from(options.threads).expect("few threads");
+    thread::scope(|scope| {
+        let work = &work;
+        let workers: Vec<_> = (0..options.threads)
+            .map(|worker| {
+                let mut indices = (first + worker..last).step_by(step);
+                // Nested invocations use the host's stack on both sides.
+                let builder = thread::Builder::new().stack_size(64 << 20);
+                let worker = builder.spawn_scoped(scope, move || work(&mut indices));
+                worker.expect("there are few threads")
+            })
+            .collect();
+        let results = workers.into_iter().map(|worker| worker.join());
+        results.map(|it| it.expect("a peer's panics are caught")).collect()
+    })
+}
+
+fn run_traces(options: &Options) -> io::Result<bool> {
+    let (world, start) = (World::new(&options.elfs)?, Instant::now());
+    println!("seed {}", options.seed);
+    let end = options.seconds.map(|it| start + Duration::from_secs(it));
+    let stop = |tally: &traces::Tally| {
+        tally.differing.len() >= options.stop || end.is_some_and(|end| Instant::now() >= end)
+    };
+    let source = source(options, &world);
+    let mut total = traces::Tally::default();
+    for tally in on_threads(options, |indices| traces::run(&source, options.engine, indices, stop))
+    {
+        total.add(tally);
+    }
+    total.differing.iter().for_each(|line| println!("{line}"));
+    print!("{}", total.report());
+    println!("{:.1} s", start.elapsed().as_secs_f64());
+    // A run of one case, or of one theme, need not have them all.
+    let missing = match options.only.is_none() && options.themes.is_empty() {
+        true => total.missing(),
+        false => Vec::new(),
+    };
+    missing.iter().for_each(|name| println!("nothing of {name} was traced"));
+    Ok(total.differing.is_empty() && missing.is_empty())
 }
 
 fn source<'a>(options: &'a Options, world: &'a World) -> Source<'a> {
@@ -240,6 +279,7 @@ fn main() -> ExitCode {
     let done = match options.command.as_str() {
         "vectors" => run_vectors(&options),
         "show" => show(&options),
+        "traces" => run_traces(&options),
         "programs" => programs::run(&options.files),
         _ => run_random(&options),
     };

@@ -260,10 +260,11 @@ fn oracle() -> Result<()> {
     succeed(linting(run.args(arguments).current_dir(folder)))
 }
 
-/// Runs the transaction oracle's tests, then random transactions for a limited time.
+/// Runs the transaction oracle's tests, random transactions for a limited time, and some of them traced.
 fn oracle_svm() -> Result<()> {
     succeed(linting(&mut agave("test")))?;
-    succeed(agave("run").args(["--", "run", "--seconds", "45", "--threads", "2"]))
+    succeed(agave("run").args(["--", "run", "--seconds", "45", "--threads", "2"]))?;
+    succeed(agave("run").args(["--", "traces", "--count", "300", "--threads", "2"]))
 }
 
 /// Cargo in the folder `oracle-svm`. Agave's crates declare a newer compiler than they need.

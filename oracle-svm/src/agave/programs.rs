@@ -16,7 +16,7 @@ use solana_sdk_ids::bpf_loader_upgradeable;
 
 use super::{NOT_POISONED, Processor};
 use crate::{
-    case::{Account, Case, Key},
+    case::{Account, Accounts, Case, Key},
     generate::loader::DATA_HEADER,
 };
 
@@ -121,16 +121,25 @@ pub(super) fn enter_interpreted(
     }
 }
 
-/// Returns the file in a programdata account.
+/// Returns an entry for the program in a programdata account, without machine code.
 fn interpreted(data: &[u8], environment: &ProgramRuntimeEnvironment) -> Option<ProgramCacheEntry> {
     let slot = data.get(4..12)?.try_into().ok()?;
-    let elf = data.get(DATA_HEADER..)?;
+    Some(ProgramCacheEntry {
+        deployment_slot: u64::from_le_bytes(slot),
+        ..without_machine_code(data.get(DATA_HEADER..)?, environment)?
+    })
+}
+
+/// Returns an entry for a file of the upgradeable loader, without machine code.
+pub(super) fn without_machine_code(
+    elf: &[u8],
+    environment: &ProgramRuntimeEnvironment,
+) -> Option<ProgramCacheEntry> {
     let executable = Executable::load(elf, Arc::clone(environment)).ok()?;
     executable.verify::<RequisiteVerifier>().ok()?;
     Some(ProgramCacheEntry {
         program: ProgramCacheEntryType::Loaded(executable),
         account_owner: ProgramCacheEntryOwner::LoaderV3,
-        deployment_slot: u64::from_le_bytes(slot),
         ..ProgramCacheEntry::default()
     })
 }
@@ -155,12 +164,23 @@ impl Runs {
     }
 }
 
+/// Returns the file of the program `id`.
+pub(crate) fn elf<'a>(accounts: &'a Accounts, id: &Key) -> Option<&'a [u8]> {
+    let data = data_of(accounts, id)?;
+    let is_program = accounts.get(id)?.owner != bpf_loader_upgradeable::ID.to_bytes();
+    data.get(if is_program { 0 } else { DATA_HEADER }..)
+}
+
 /// Returns the account data that the program `id` is compiled from.
 fn file<'a>(case: &'a Case, id: &Key) -> Option<&'a Arc<Vec<u8>>> {
-    let account = case.accounts.get(id)?;
+    data_of(&case.accounts, id)
+}
+
+fn data_of<'a>(accounts: &'a Accounts, id: &Key) -> Option<&'a Arc<Vec<u8>>> {
+    let account = accounts.get(id)?;
     if account.owner != bpf_loader_upgradeable::ID.to_bytes() {
         return Some(&account.data);
     }
     let address: Key = account.data.get(4..36)?.try_into().ok()?;
-    Some(&case.accounts.get(&address)?.data)
+    Some(&accounts.get(&address)?.data)
 }
