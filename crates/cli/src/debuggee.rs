@@ -8,9 +8,9 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_debug::{History, PathMap, Session, StartAt, info::is_library};
-use selkie_replay::{DebugFiles, ReplayFile, Timeline};
+use selkie_replay::{DebugFiles, Timeline};
 
-use crate::ui::Advise as _;
+use crate::{replays, ui::Advise as _};
 
 /// How replays come to be.
 const HELP: &str =
@@ -52,8 +52,10 @@ impl Listing {
 
 /// What is debugged.
 pub(crate) struct Debuggee<'a> {
-    /// A replay file, or a folder of recordings.
+    /// A replay file, a folder of recordings, or a transaction's signature.
     pub(crate) path: &'a Path,
+    /// Where transactions are taken from by signature.
+    pub(crate) url: Option<&'a str>,
     /// The number of the transaction; `None` for the first one that failed.
     pub(crate) transaction: Option<usize>,
     /// A part of the name of the test that made the transaction.
@@ -93,7 +95,7 @@ impl Debuggee<'_> {
         let (mut chosen, mut names) = (None, Vec::new());
         let mut is_failure = false;
         for path in self.files()? {
-            let file = ReplayFile::open(&path).advise(HELP)?;
+            let file = replays::open(&path, self.url)?;
             for (index, fixture) in file.fixtures().iter().enumerate() {
                 let number = names.len();
                 names.push(fixture.id().to_owned());

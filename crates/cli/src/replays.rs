@@ -7,10 +7,12 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use selkie::Signature;
 use selkie_replay::{DebugFiles, FileError, ReplayFile, Timeline};
 use selkie_report::Programs;
+use serde_json::json;
 
-use crate::{args::replay::ReplayArgs, ui::Advise as _};
+use crate::{args::replay::ReplayArgs, client::Client, files as output, ui::Advise as _};
 
 /// How replays come to be.
 const HELP: &str =
@@ -35,13 +37,14 @@ pub(crate) fn programs(symbols: &[PathBuf]) -> Result<Programs> {
 /// Calls `use_it` with each transaction, in order.
 pub(crate) fn each(
     paths: &[PathBuf],
+    url: Option<&str>,
     mut use_it: impl FnMut(&Path, usize, Timeline) -> Result<()>,
 ) -> Result<()> {
     if paths.is_empty() {
         return Err(anyhow!("no replays were given")).advise(HELP);
     }
     for path in files(paths)? {
-        let file = open(&path)?;
+        let file = open(&path, url)?;
         for index in 0..file.len() {
             let timeline = file.timeline(index);
             let timeline = timeline.with_context(|| format!("{}", path.display()))?;
@@ -51,13 +54,53 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// Opens the first transaction of a file.
-pub(crate) fn first(path: &Path) -> Result<Timeline> {
-    let file = open(path)?;
+/// Opens the first transaction of a file, or the one with a signature.
+pub(crate) fn first(path: &Path, url: Option<&str>) -> Result<Timeline> {
+    let file = open(path, url)?;
     file.timeline(0).with_context(|| format!("{}", path.display()))
 }
 
-fn open(path: &Path) -> Result<ReplayFile> {
+/// Writes the transactions with these signatures to a replay file, and returns that.
+pub(crate) fn save(paths: &[PathBuf], url: Option<&str>, to: &Path) -> Result<Vec<PathBuf>> {
+    let mut saved = ReplayFile::default();
+    for path in paths {
+        let signature = signature(path).ok_or_else(|| {
+            anyhow!("--save-replay writes transactions of a node, and {} is none", path.display())
+        });
+        let signature = signature.advise("name it by its signature, with --url")?;
+        for fixture in fetch(url, &signature)?.fixtures() {
+            saved.push(fixture.clone());
+        }
+    }
+    output::write(to, saved.to_string())?;
+    Ok(vec![to.to_owned()])
+}
+
+/// Returns the signature in the place of a file's name.
+fn signature(path: &Path) -> Option<Signature> {
+    path.file_name()?.to_str()?.parse().ok()
+}
+
+/// Takes a landed transaction from a node.
+fn fetch(url: Option<&str>, signature: &Signature) -> Result<ReplayFile> {
+    let url = url.ok_or_else(|| anyhow!("there is no file {signature}"));
+    let client = Client::new(url.advise("--url URL takes the transaction of a running node")?)?;
+    let params = json!([signature.to_string()]);
+    let replay: Option<String> = client
+        .call("selkie_replayTransaction", &params)
+        .with_context(|| format!("cannot replay {signature}"))
+        .advise("only `selkie node` keeps the state before its newest transactions")?;
+    let missing = || anyhow!("{} has no transaction {signature}", client.url());
+    let replay = replay.ok_or_else(missing);
+    let replay = replay.advise("what fails in the simulation does not land: skip the preflight")?;
+    Ok(ReplayFile::parse(&replay)?)
+}
+
+/// Opens a replay file, or takes the transaction with a signature from a node.
+pub(crate) fn open(path: &Path, url: Option<&str>) -> Result<ReplayFile> {
+    if let Some(signature) = signature(path).filter(|_| !path.exists()) {
+        return fetch(url, &signature);
+    }
     let opened = match ReplayFile::open(path) {
         // Only the other errors name the file.
         Err(error @ FileError::Line(..)) => Err(error).with_context(|| path.display().to_string()),

@@ -44,6 +44,8 @@ pub enum NodeError {
     Account(String),
     /// The other cluster cannot be asked for accounts: the reason.
     Fetch(String),
+    /// The state before a transaction is not kept any longer.
+    NotKept,
     /// The dump cannot be written or read.
     Dump(DumpError),
 }
@@ -69,6 +71,10 @@ impl fmt::Display for NodeError {
             Self::Program(why) => write!(f, "the program cannot be deployed: {why}"),
             Self::Account(why) => f.write_str(why),
             Self::Fetch(why) => write!(f, "cannot fetch accounts: {why}"),
+            Self::NotKept => f.write_str(
+                "the state before the transaction is not kept\nhelp: that of the newest transactions is, \
+                 while the node runs; send it again",
+            ),
             Self::Dump(error) => error.fmt(f),
         }
     }

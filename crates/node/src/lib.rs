@@ -29,6 +29,8 @@
 //! | `timeline` | which slot comes next, and when |
 //! | `committer` | the thread that writes to the ledger |
 //! | `chain`, `index`, `shared` | what readers see |
+//! | `replay` | [`Recording`]: a transaction with the state before it, to be replayed |
+//! | `recording` | the state before the newest transactions |
 //! | `trace` | [`Trace`]: the call tree of a transaction |
 //! | `genesis`, `validator` | the first state |
 //! | `landed`, `diff`, `cost`, `token` | what is recorded of transactions |
@@ -57,6 +59,8 @@ mod options;
 mod producer;
 mod query;
 mod recent_airdrops;
+mod recording;
+mod replay;
 mod send;
 mod shared;
 mod snapshots;
@@ -86,6 +90,7 @@ pub use crate::{
     node::Node,
     options::{BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},
     query::{AddressQuery, NoBlock, PerformanceSample, Stats, Status},
+    replay::Recording,
     send::SendOptions,
     shared::Info,
     source::Fetch,

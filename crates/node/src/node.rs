@@ -157,6 +157,7 @@ impl Node {
             is_ticking: AtomicBool::new(false),
             failure: Mutex::new(None),
             fetched: Mutex::new(Fetched::stored(fetched)),
+            recordings: Mutex::default(),
             counters: Counters::default(),
             options,
         });

@@ -23,6 +23,7 @@ use crate::{
     events::Event,
     genesis, landed,
     options::{BlockMode, Finality},
+    recording,
     shared::Shared,
     timeline::{Moment, Timeline},
 };
@@ -333,6 +334,9 @@ impl Producer {
         let collector = self.shared.options.identity.pubkey();
         let balance = || bank.get_account(&collector).map(|it| it.map_or(0, |it| it.lamports()));
         let before = balance()?;
+        if !landed.is_empty() {
+            self.shared.recordings().add(recording::keep(bank, &landed));
+        }
         bank.freeze()?;
         let after = balance()?;
         let lamports = after.cast_signed().saturating_sub(before.cast_signed());

@@ -17,6 +17,7 @@ use crate::{
     impersonation::Impersonated,
     index::Index,
     options::{Finality, Options},
+    recording::Recordings,
 };
 
 /// What does not change while a node runs.
@@ -62,6 +63,7 @@ pub(crate) struct Shared {
     /// Why the ledger cannot be written to any more.
     pub(crate) failure: Mutex<Option<String>>,
     pub(crate) fetched: Mutex<Fetched>,
+    pub(crate) recordings: Mutex<Recordings>,
     pub(crate) counters: Counters,
 }
 
@@ -95,6 +97,10 @@ impl Shared {
 
     pub(crate) fn fetched(&self) -> MutexGuard<'_, Fetched> {
         self.fetched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn recordings(&self) -> MutexGuard<'_, Recordings> {
+        self.recordings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {

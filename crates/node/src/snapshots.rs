@@ -147,6 +147,7 @@ impl Producer {
         self.number = self.number.saturating_add(1);
         self.snapshots.clear();
         self.shared.fetched().forget(|_| true);
+        self.shared.recordings().clear();
         let accounts = state.accounts.clone();
         self.forks = new_forks(state, &self.shared.options);
         self.tip = self.forks.root();

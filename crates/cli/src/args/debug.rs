@@ -12,6 +12,7 @@ Examples:
   selkie debug call.replay                          begins at the failure, or at the start
   selkie debug recordings/ --test withdraws         the failure of a test
   selkie debug recordings/ --transaction 7
+  selkie debug SIGNATURE --url localhost            a transaction of a running `selkie node`
   selkie debug call.replay -x 'who *total' -x 'info locals'
   selkie run program.s --save-replay call.replay    records a replay
   SELKIE_RECORD=recordings cargo test               records those of a test suite
@@ -25,9 +26,13 @@ Commands, in the manner of gdb's (`help` lists all):
 
 docs/debugging.md explains expressions, breakpoints and editors.")]
 pub(crate) struct DebugArgs {
-    /// A replay file, or a folder of recordings
+    /// A replay file, a folder of recordings, or with --url the signature of a transaction
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
+
+    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
+    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
+    pub(crate) url: Option<String>,
 
     /// The transaction with this number, from 0; the first one that failed if it is missing
     #[arg(short, long, value_name = "N")]
@@ -110,9 +115,13 @@ or connects to one that listens:
 gdb's own commands work: break, watch, backtrace, info locals, reverse-step, reverse-continue.
 `monitor COMMAND` does a command of `selkie debug`: `monitor who *total`, `monitor print vault`.")]
 pub(crate) struct GdbServerArgs {
-    /// A replay file, or a folder of recordings
+    /// A replay file, a folder of recordings, or with --url the signature of a transaction
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
+
+    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
+    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
+    pub(crate) url: Option<String>,
 
     /// The transaction with this number, from 0; the first one that failed if it is missing
     #[arg(short, long, value_name = "N")]

@@ -7,9 +7,13 @@ use clap::{Args, ValueHint};
 /// Where replays and debug information are.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReplayArgs {
-    /// Replay files, or folders of recordings
+    /// Replay files, folders of recordings, or with --url signatures of transactions
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
+    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
+    pub(crate) url: Option<String>,
 
     /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
     /// target/deploy are found anyway
@@ -27,10 +31,13 @@ Examples:
   selkie trace call.replay --registers --function transfer --steps 1000..2000
   selkie trace recordings/ --transaction 7
   selkie trace call.replay --agave traces/          register files as agave's tools write them
+  selkie trace SIGNATURE --url localhost            a transaction of a running `selkie node`
+  selkie trace SIGNATURE --url localhost --save-replay call.replay
 
 A replay is a transaction with the state before it, as a line of JSON. It is written by
 `selkie run --save-replay FILE`, by SELKIE_RECORD=DIR cargo test for all transactions of a test suite,
-and in Rust by `receipt.replay()` for each failed transaction.")]
+in Rust by `receipt.replay()` for each failed transaction, and by `selkie trace SIGNATURE --url URL
+--save-replay FILE` for a transaction of a `selkie node`.")]
 pub(crate) struct TraceArgs {
     #[command(flatten)]
     pub(crate) replay: ReplayArgs,
@@ -58,6 +65,10 @@ pub(crate) struct TraceArgs {
     /// Write the register files of agave's tools to a folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) agave: Option<PathBuf>,
+
+    /// Write the transactions that are taken from --url to a replay file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) save_replay: Option<PathBuf>,
 }
 
 /// Answer questions about a transaction as JSON, or write a page that shows it
@@ -73,9 +84,13 @@ Examples:
 Requests have the form {\"id\": 1, \"method\": NAME, \"params\": {…}}, and answers
 {\"id\": 1, \"result\": …} or {\"id\": 1, \"error\": TEXT}.")]
 pub(crate) struct InspectArgs {
-    /// A replay file
+    /// A replay file, or with --url the signature of a transaction
     #[arg(value_hint = ValueHint::FilePath, required_unless_present = "methods")]
     pub(crate) replay: Option<PathBuf>,
+
+    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
+    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
+    pub(crate) url: Option<String>,
 
     /// The transaction with this number, from 0
     #[arg(short, long, value_name = "N", default_value_t = 0)]
@@ -100,13 +115,17 @@ pub(crate) struct InspectArgs {
 Examples:
   selkie diff-trace before.replay after.replay")]
 pub(crate) struct DiffTraceArgs {
-    /// A replay file; of several transactions the first one
+    /// A replay file, of several transactions the first one; or with --url a signature
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) left: PathBuf,
 
-    /// Another replay file
+    /// Another one
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) right: PathBuf,
+
+    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
+    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
+    pub(crate) url: Option<String>,
 
     /// Also look here for debug information: .so and .so.debug files, or folders of them
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]

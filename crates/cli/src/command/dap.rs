@@ -36,6 +36,7 @@ impl Surroundings for Disk {
         }
         let debuggee = Debuggee {
             path: &folder.join(&arguments.replay),
+            url: arguments.url.as_deref(),
             transaction: arguments.transaction,
             test: None,
             symbols: &symbols,

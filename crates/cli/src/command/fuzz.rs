@@ -181,7 +181,7 @@ fn by_input(args: &FuzzArgs, id: Option<Pubkey>, svm: &mut Svm) -> Result<Vec<Ex
 /// Reads replays: a chain with the accounts of all of them, in their first state, and their
 /// instructions.
 fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>)> {
-    let replay = ReplayArgs { paths: args.replays.clone(), symbols: Vec::new() };
+    let replay = ReplayArgs { paths: args.replays.clone(), symbols: Vec::new(), url: None };
     let paths = replays::files(&replays::paths(&replay, &args.command, "fuzz")?)?;
     let mut chain: Option<Svm> = None;
     let mut instructions: Vec<Instruction> = Vec::new();

@@ -1,12 +1,9 @@
 //! `selkie inspect`: questions about a transaction as JSON, and a page that shows it.
 
-use std::{
-    io::{self, BufRead as _, Read as _, Write as _},
-    path::Path,
-};
+use std::io::{self, BufRead as _, Read as _, Write as _};
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie_replay::{ReplayFile, Timeline, query};
+use selkie_replay::{Timeline, query};
 use selkie_report::{Profile, profile::table::Tables};
 use serde_json::json;
 
@@ -14,7 +11,7 @@ use super::trace;
 use crate::{
     args::replay::InspectArgs,
     files, replays,
-    ui::{Advise as _, STRONG, Status, Ui},
+    ui::{STRONG, Status, Ui},
 };
 
 /// The longest request.
@@ -29,7 +26,8 @@ pub(crate) fn run(ui: &mut Ui, args: &InspectArgs) -> Result<Status> {
         return show_methods(ui);
     }
     let Some(path) = &args.replay else { return Err(anyhow!("no replay was given")) };
-    let timeline = open(path, args.transaction)?;
+    let file = replays::open(path, args.url.as_deref())?;
+    let timeline = file.timeline(args.transaction).with_context(|| path.display().to_string())?;
     match &args.output {
         Some(output) => {
             files::write(output, page(&timeline, args)?)?;
@@ -37,11 +35,6 @@ pub(crate) fn run(ui: &mut Ui, args: &InspectArgs) -> Result<Status> {
         }
         None => answer(ui, &timeline),
     }
-}
-
-fn open(path: &Path, transaction: usize) -> Result<Timeline> {
-    let file = ReplayFile::open(path).advise("record one with `selkie run --save-replay FILE`")?;
-    file.timeline(transaction).with_context(|| path.display().to_string())
 }
 
 fn show_methods(ui: &mut Ui) -> Result<Status> {

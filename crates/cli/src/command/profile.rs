@@ -29,12 +29,13 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     let output = output.transpose()?;
     let mut programs = replays::programs(&args.replay.symbols)?;
     let paths = replays::paths(&args.replay, &args.command, "profile")?;
-    let profile = read(&paths, &mut programs)?;
+    let url = args.replay.url.as_deref();
+    let profile = read(&paths, url, &mut programs)?;
     if let Some((path, format)) = output {
         files::write(path, format.render(&profile))?;
     }
     if let Some(path) = &args.compare {
-        let before = read(core::slice::from_ref(path), &mut programs)?;
+        let before = read(core::slice::from_ref(path), url, &mut programs)?;
         return show_changes(ui, &before, &profile, args.top);
     }
     let tables = Tables::of(&profile);
@@ -68,9 +69,9 @@ fn format(path: &Path) -> Result<&'static Format> {
         .advise(format!("its name should end in one of {}", known.join(", ")))
 }
 
-fn read(paths: &[PathBuf], programs: &mut Programs) -> Result<Profile> {
+fn read(paths: &[PathBuf], url: Option<&str>, programs: &mut Programs) -> Result<Profile> {
     let mut profile = Profile::default();
-    replays::each(paths, |_, _, timeline| {
+    replays::each(paths, url, |_, _, timeline| {
         profile.add(&timeline, programs);
         Ok(())
     })?;

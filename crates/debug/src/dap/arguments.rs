@@ -38,8 +38,10 @@ impl Default for Initialize {
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LaunchArguments {
-    /// The replay file, or a folder of recordings.
+    /// The replay file, a folder of recordings, or a transaction's signature.
     pub replay: String,
+    /// Where the transaction with the signature is taken from: the URL of a node.
+    pub url: Option<String>,
     /// The number of the transaction, from 0; the first one that failed if it is missing.
     pub transaction: Option<usize>,
     /// Files and folders with debug information of programs.

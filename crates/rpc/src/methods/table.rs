@@ -173,6 +173,7 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_loadState", "", "state", "the slot", cheats::load_state),
     cheat("selkie_traceTransaction", "", "signature", "call tree with compute units per call, and changes of accounts; null if unknown", traces::trace_transaction),
     cheat("selkie_profileTransaction", "", "transaction, [config]", "the same of a simulation; the transaction is base64", traces::profile_transaction),
+    cheat("selkie_replayTransaction", "", "signature", "the replay file of a landed transaction, as text; null if unknown, an error if the state before it is not kept", traces::replay_transaction),
     cheat("selkie_recentTransactions", "surfnet_getLocalSignatures", "[limit]", "signature, error and logs of the newest transactions", cheats::recent_transactions),
     cheat("selkie_nodeInfo", "surfnet_getSurfnetInfo", "", "what the node was started with", cheats::node_info),
 ];
