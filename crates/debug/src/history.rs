@@ -255,11 +255,11 @@ impl History {
     }
 
     /// Returns the last write, before a moment, to any of the bytes at an address of an instruction's
-    /// memory.
+    /// memory, also by another program if they are an account's.
     #[must_use]
     pub fn last_write(&self, before: u64, instruction: u32, range: Range<u64>) -> Option<Write> {
         let len = range.end.saturating_sub(range.start);
-        self.timeline.last_write(before, instruction as usize, range.start, len)
+        self.timeline.last_write_anywhere(before, instruction as usize, range.start, len)
     }
 
     /// Changes a register or memory of the instruction that runs at a position. The run goes on from

@@ -97,9 +97,19 @@ impl Write {
             "invocation": self.invocation,
             "pc": self.pc,
             "syscall": match &self.writer {
-                Writer::Instruction => None,
+                Writer::Instruction | Writer::Builtin(_) => None,
                 Writer::Syscall(name) => Some(name),
             },
+            "builtin": match &self.writer {
+                Writer::Builtin(program) => Some(program.to_string()),
+                Writer::Instruction | Writer::Syscall(_) => None,
+            },
+            "account": self.account.map(|it| json!({
+                "pubkey": it.account.to_string(),
+                "part": it.part.name(),
+                "offset": it.offset,
+                "len": it.len,
+            })),
             "old": bytes(&self.old),
             "new": bytes(&self.new),
         })

@@ -21,6 +21,8 @@
 //! | [`state`] | [`State`]: everything at a step, as plain data |
 //! | [`search`] | the first or the last step in a range at which something holds |
 //! | [`writes`] | which step wrote to an address last |
+//! | `account_bytes` | parts of accounts, and where programs see them |
+//! | [`origin`] | who wrote to an account, in this invocation or in another one |
 //! | [`edit`] | changes of registers and memory, which fork history |
 //! | [`program`] | the programs of a transaction: functions, lines, listings |
 //! | [`json`] | states as JSON, for terminal, editor and browser alike |
@@ -28,11 +30,13 @@
 
 #![forbid(unsafe_code)]
 
+mod account_bytes;
 mod drive;
 pub mod edit;
 pub mod file;
 pub mod index;
 pub mod json;
+pub mod origin;
 pub mod program;
 pub mod query;
 pub mod search;
@@ -42,6 +46,7 @@ pub mod visit;
 pub mod writes;
 
 pub use crate::{
+    account_bytes::{AccountBytes, Part},
     edit::{Edit, EditError},
     file::{FileError, ReplayFile},
     index::{Invocation, Mark},

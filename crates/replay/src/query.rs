@@ -50,7 +50,7 @@ pub const METHODS: &[Method] = &[
     Method {
         name: "lastWrite",
         about: "{step, invocation, vaddr, len}: the last write before a step to any of these bytes; \
-                null if there is none",
+                bytes of accounts are followed to the invocation that wrote them; null if there is none",
         run: last_write,
     },
     Method {
@@ -135,7 +135,7 @@ fn last_write(timeline: &Timeline, params: &Value) -> Result<Value, String> {
     }
     let len = at_most(params, "len", WATCHED_BYTES_MAX)?;
     let (step, vaddr) = (number(params, "step")?, number(params, "vaddr")?);
-    let write = timeline.last_write(step, invocation, vaddr, len);
+    let write = timeline.last_write_anywhere(step, invocation, vaddr, len);
     Ok(write.map_or(Value::Null, |it| it.to_json()))
 }
 

@@ -3,9 +3,10 @@
 
 use core::ops::ControlFlow;
 
-use selkie::{Detail, InstructionError, InvokeContext, SyscallCall};
+use selkie::{Detail, InstructionError, InvokeContext, Pubkey, SyscallCall};
 
 use crate::{
+    account_bytes::AccountBytes,
     timeline::Timeline,
     visit::{Moment, Visitor},
 };
@@ -17,7 +18,7 @@ pub struct Write {
     pub step: u64,
     /// The invocation whose memory it is.
     pub invocation: usize,
-    /// The slot of the instruction.
+    /// The slot of the instruction; 0 if a builtin program wrote.
     pub pc: usize,
     /// What wrote.
     pub writer: Writer,
@@ -25,6 +26,8 @@ pub struct Write {
     pub old: Vec<u8>,
     /// The bytes after.
     pub new: Vec<u8>,
+    /// The bytes of an account that these are, if they were looked for in other invocations too.
+    pub account: Option<AccountBytes>,
 }
 
 /// What wrote to memory.
@@ -34,6 +37,9 @@ pub enum Writer {
     Instruction,
     /// The syscall that it called.
     Syscall(String),
+    /// A builtin program, which has no steps: the step is that of its caller's call, or the first one
+    /// after it if the transaction called it.
+    Builtin(Pubkey),
 }
 
 impl Timeline {
@@ -100,7 +106,8 @@ impl Watch {
             return;
         }
         let writer = syscall.map_or(Writer::Instruction, Writer::Syscall);
-        self.found = Some(Write { step, invocation: self.invocation, pc, writer, old, new });
+        self.found =
+            Some(Write { step, invocation: self.invocation, pc, writer, old, new, account: None });
     }
 }
 

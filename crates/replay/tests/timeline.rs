@@ -4,9 +4,13 @@
 use core::ops::ControlFlow;
 
 use selkie::{
-    AccountMeta, Instruction, Signer as _, Svm, address, fixture::Fixture, keypair, programs, token,
+    AccountMeta, Instruction, Signer as _, Svm, address,
+    fixture::Fixture,
+    keypair, programs,
+    runtime::input::{AccountLayout, vaddr},
+    token,
 };
-use selkie_replay::{Edit, EditError, Moment, ReplayFile, Timeline, Visitor, Writer};
+use selkie_replay::{Edit, EditError, Moment, Part, ReplayFile, Timeline, Visitor, Writer};
 
 /// Counts down from r7 = 30,000 in a function, each time storing the count to the heap; then clears
 /// the heap by a syscall, and stores 7 behind what it has cleared.
@@ -191,6 +195,97 @@ fn an_invoked_program_writes_to_its_callers_memory() {
     let write = timeline.last_write(caller.steps.end, 0, data, 32).unwrap();
     assert_eq!(write.writer, Writer::Syscall("sol_invoke_signed_rust".to_owned()));
     assert_eq!(write.new, address("mint").to_bytes());
+}
+
+/// Creates an associated token account, mints to it, and transfers from it.
+fn transferred() -> Timeline {
+    let payer = keypair("payer");
+    let (mint, owner) = (address("mint"), keypair("owner"));
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let token = programs::TOKEN.id;
+    svm.set_mint(mint, &token, &payer.pubkey(), 6).unwrap();
+    let account = token::associated_address(&token, &owner.pubkey(), &mint);
+    let instructions = [
+        token::create_associated(&token, &payer.pubkey(), &owner.pubkey(), &mint),
+        token::mint_to(&token, &mint, &account, &payer.pubkey(), 70),
+        token::transfer_checked(&token, &account, &mint, &account, &owner.pubkey(), 7, 6),
+    ];
+    let transaction = svm.sign(&instructions, &[&payer, &owner]).unwrap();
+    timeline(Fixture::record(&svm, "transfer", &transaction))
+}
+
+/// Returns where an invocation sees a part of an account, and its last step.
+fn place(
+    timeline: &Timeline,
+    invocation: usize,
+    account: usize,
+    part: fn(&AccountLayout) -> usize,
+) -> (u64, u64) {
+    let step = timeline.invocations()[invocation].steps.end - 1;
+    let state = timeline.state_at(step);
+    let level = state.levels.iter().find(|it| it.invocation == invocation).unwrap();
+    (step, vaddr(part(level.layout.account(account).unwrap())))
+}
+
+#[test]
+fn what_an_invoked_program_wrote_is_found_in_it() {
+    let timeline = associated();
+    let caller_end = timeline.invocations()[0].steps.end;
+    let (_, data) = place(&timeline, 0, 1, |it| it.data);
+    let write = timeline.last_write_anywhere(caller_end, 0, data, 32).unwrap();
+    let writer = &timeline.invocations()[write.invocation];
+    assert_eq!((writer.program, writer.stack_height), (programs::TOKEN.id, 2));
+    assert!(writer.steps.contains(&write.step));
+    assert_eq!(write.writer, Writer::Instruction);
+    assert_eq!(timeline.state_at(write.step).levels.last().unwrap().pc, write.pc);
+    let bytes = write.account.unwrap();
+    assert_eq!((bytes.part, bytes.offset, bytes.len), (Part::Data, 0, 32));
+    let at = write.new.iter().zip(&write.old).position(|(new, old)| new != old).unwrap();
+    assert_eq!(write.new[at], address("mint").to_bytes()[at]);
+}
+
+#[test]
+fn what_a_builtin_program_wrote_is_found_from_its_caller_and_its_callers_callees() {
+    let timeline = associated();
+    let builtin = Writer::Builtin(selkie::ids::system_program::ID);
+    let token = programs::TOKEN.id;
+    // The program that initializes the account did not make the token program its owner.
+    let initialize = timeline.invocations().iter().rposition(|it| it.program == token).unwrap();
+    for (invocation, account) in [(0, 1), (initialize, 0)] {
+        let (step, owner) = place(&timeline, invocation, account, |it| it.owner);
+        let write = timeline.last_write_anywhere(step, invocation, owner, 32).unwrap();
+        assert_eq!((&write.writer, write.account.unwrap().part), (&builtin, Part::Owner));
+        assert_eq!((&write.old[..], &write.new[..]), (&[0; 32][..], token.as_ref()));
+        let writer = &timeline.invocations()[write.invocation];
+        assert_eq!((writer.stack_height, writer.call.unwrap().step), (2, write.step));
+    }
+}
+
+#[test]
+fn what_an_earlier_instruction_wrote_is_found_in_it() {
+    let timeline = transferred();
+    let invocations = timeline.invocations();
+    let transfer = invocations.len() - 1;
+    let (start, amount) = (invocations[transfer].steps.start, 64);
+    let (_, data) = place(&timeline, transfer, 0, |it| it.data);
+    // The amount was minted by the instruction before.
+    let write = timeline.last_write_anywhere(start, transfer, data + amount, 8).unwrap();
+    let writer = &invocations[write.invocation];
+    assert_eq!((writer.instruction_index, writer.stack_height), (1, 1));
+    assert_eq!((write.old[0], write.new[0]), (0, 70));
+    // The mint was set by a program that the first instruction invoked.
+    let write = timeline.last_write_anywhere(start, transfer, data, 32).unwrap();
+    let writer = &invocations[write.invocation];
+    assert_eq!((writer.instruction_index, writer.stack_height), (0, 2));
+    assert_eq!(write.writer, Writer::Instruction);
+    // The mint itself is as it was before the transaction, up to its supply.
+    let (_, mint) = place(&timeline, transfer, 1, |it| it.data);
+    assert_eq!(timeline.last_write_anywhere(start, transfer, mint, 32), None);
+    let write = timeline.last_write_anywhere(start, transfer, mint + 36, 8).unwrap();
+    assert_eq!((write.new[0], write.account.unwrap().account), (70, address("mint")));
+    // Other memory is not followed.
+    assert_eq!(timeline.last_write_anywhere(start, transfer, 0x3_0000_0000, 8), None);
 }
 
 #[test]

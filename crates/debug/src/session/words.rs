@@ -2,7 +2,7 @@
 
 use selkie_replay::{Write, Writer};
 
-use super::{Direction, Granularity, Motion, Session, Stop};
+use super::{Direction, Frame, Granularity, Motion, Session, Stop};
 use crate::{
     expr::ExprError,
     info::Scalar,
@@ -104,9 +104,46 @@ impl Session {
             let text = format!("{source}: not written before, since the instruction began");
             return Ok(Reply::Text(text));
         };
+        let timeline = self.history.timeline();
+        let writer = timeline.invocations().get(write.invocation).cloned();
+        let is_other = write.invocation != instruction as usize;
+        let Some(writer) = writer.filter(|_| is_other) else {
+            self.go_to(write.step);
+            let place = self.describe();
+            return Ok(Reply::Moved(format!(
+                "{}{place}\n(`goto {before}` returns)",
+                told(source, &write)
+            )));
+        };
+        let mut text = told(source, &write);
+        text += &format!(
+            "in instruction {} of the transaction, stack height {}: {}\n",
+            writer.instruction_index, writer.stack_height, writer.program
+        );
+        if writer.steps.is_empty() && writer.call.is_none() {
+            return Ok(Reply::Text(format!("{text}before step {}", write.step)));
+        }
         self.go_to(write.step);
-        let place = self.describe();
-        Ok(Reply::Moved(format!("{}{place}\n(`goto {before}` returns)", told(source, &write))))
+        text += &self.describe();
+        for caller in self.callers() {
+            text += &format!("\ninvoked by {caller}");
+        }
+        Ok(Reply::Moved(format!("{text}\n(`goto {before}` returns)")))
+    }
+
+    /// Returns where the programs are that have invoked the one that runs, the innermost first.
+    fn callers(&mut self) -> Vec<String> {
+        let frames = self.frames();
+        let pairs = frames.iter().zip(frames.iter().skip(1));
+        let others = pairs.filter(|(inner, outer)| inner.frame.height != outer.frame.height);
+        let place = |frame: &Frame| {
+            let location = frame.location.as_ref().map(|it| format!(" at {it}"));
+            let location = location.unwrap_or_else(|| format!(" at slot {}", frame.pc));
+            let program =
+                self.programs().get(frame.program).map(|it| format!(" of {}", it.file.name));
+            format!("{}{}{location}", frame.name, program.unwrap_or_default())
+        };
+        others.map(|(_, outer)| place(outer)).collect()
     }
 
     /// Returns the size of a value of a frame in bytes.
@@ -146,8 +183,11 @@ fn told(source: &str, write: &Write) -> String {
     let by = match &write.writer {
         Writer::Instruction => String::new(),
         Writer::Syscall(name) => format!(" by the syscall {name}"),
+        Writer::Builtin(_) => " by a builtin program".to_owned(),
     };
-    format!("{source}: {} → {}{by}\n", bytes(&write.old), bytes(&write.new))
+    let account = write.account.map(|it| format!(", the {} of {}", it.part.name(), it.account));
+    let account = account.unwrap_or_default();
+    format!("{source}: {} → {}{by}{account}\n", bytes(&write.old), bytes(&write.new))
 }
 
 /// Writes bytes as a number if they are few, and in hexadecimal otherwise.
