@@ -104,6 +104,38 @@ fn what_fails_here_is_explained_and_not_sent() {
 }
 
 #[test]
+fn a_landed_transaction_is_looked_into_by_its_signature() {
+    let folder = prepared("url-replay");
+    let node = Node::start(&folder, &[]);
+    let check = |line: &str| node.check(&folder, line);
+    check(&format!("airdrop 100 {PAYER}"));
+    check(&format!("deploy counter.s {PAYER}"));
+    check("account set vault --name vault=pda:counter:vault --owner counter --data u64:40");
+    let sent = check(&format!("send -P counter -a vault:w -d u64:2 --json {PAYER}")).json();
+    let signature = sent["signature"].as_str().expect("it has landed");
+    let traced = check(&format!("trace {signature} --json --save-replay sent.replay")).json();
+    let traced = &traced["transactions"][0];
+    assert_eq!(traced["compute_units"], sent["compute_units"], "{traced} {sent}");
+    assert_eq!(traced["differences"], serde_json::json!([]));
+    let saved = selkie(&folder, &["trace", "sent.replay", "--json"]).json();
+    assert_eq!(saved["transactions"][0], *traced);
+    for command in ["profile", "coverage", "inspect -o page.html", "diff-trace sent.replay"] {
+        check(&format!("{command} {signature}"));
+    }
+    let folder = &folder;
+    let debug = ["debug", signature, "--at", "end", "-x", "info accounts", "--url", &node.url];
+    let debugged = selkie(folder, &debug);
+    assert!(debugged.stdout.contains("690880 lamports, 8 bytes"), "{}", debugged.text());
+    let unknown = "1".repeat(64);
+    let output = node.run(folder, &format!("trace {unknown}"));
+    assert!(output.code == Some(2) && output.stderr.contains("has no transaction"), "{output:?}");
+    let output = selkie(folder, &["debug", &unknown]);
+    assert!(output.stderr.contains("--url URL takes"), "{}", output.stderr);
+    let output = node.run(folder, "trace sent.replay --save-replay again.replay");
+    assert!(output.stderr.contains("name it by its signature"), "{}", output.stderr);
+}
+
+#[test]
 fn tokens_are_made_and_moved() {
     let folder = folder("url-token");
     let node = Node::start(&folder, &[]);
