@@ -38,7 +38,57 @@ impl fmt::Display for CaseError {
 
 impl core::error::Error for CaseError {}
 
+/// A length in an input that stands for one in the two bytes that follow.
+const LONG: u8 = u8::MAX;
+
 impl Case {
+    /// Reads a case from the input of another fuzzer, for a fixture with this many actions.
+    ///
+    /// Every sequence of bytes is a case: of each call, a byte for the action, modulo their number, one
+    /// for the length of the data, and the data, which may end with the input. The length 255 stands
+    /// for one of two bytes, the lower one first. What follows after 64 calls is ignored.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8], actions: usize) -> Self {
+        let (mut calls, mut rest) = (Vec::new(), bytes);
+        while let [action, more @ ..] = rest
+            && let Some(action) = usize::from(*action).checked_rem(actions)
+            && calls.len() < CALLS_MAX
+        {
+            let (len, more) = match more {
+                [] => (0, more),
+                [LONG, low, high, more @ ..] => (u16::from_le_bytes([*low, *high]), more),
+                [len, more @ ..] => (u16::from(*len), more),
+            };
+            let len = usize::from(len).min(DATA_BYTES_MAX).min(more.len());
+            let (data, more) = more.split_at(len);
+            calls.push(Call { action, data: data.to_vec() });
+            rest = more;
+        }
+        Self { calls }
+    }
+
+    /// Returns the input that [`Case::from_bytes`] reads the case from.
+    ///
+    /// # Panics
+    /// If the case has an action above 255, or more data than a case may have.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for Call { action, data } in &self.calls {
+            bytes.push(u8::try_from(*action).expect("fixtures have few actions"));
+            match u8::try_from(data.len()) {
+                Ok(len) if len != LONG => bytes.push(len),
+                _ => {
+                    let len = u16::try_from(data.len()).expect("cases have little data");
+                    bytes.push(LONG);
+                    bytes.extend(len.to_le_bytes());
+                }
+            }
+            bytes.extend(data);
+        }
+        bytes
+    }
+
     /// Parses the text of a case, for a fixture with these actions.
     ///
     /// # Errors

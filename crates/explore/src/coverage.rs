@@ -87,12 +87,38 @@ impl Watched {
         self.clear();
     }
 
-    /// Reads and clears the counters. Adds what was not covered before.
-    pub(crate) fn take_new(&mut self, svm: &Svm, new: &mut Vec<New>) {
+    /// Finds the counters of programs that were loaded meanwhile.
+    fn find_programs(&mut self, svm: &Svm) {
         for (program, counters) in svm.program_cache().branch_counters(self.programs.len()) {
             let seen = vec![0; counters.words().len()];
             self.programs.push((program, counters, seen));
         }
+    }
+
+    /// Reads and clears the counters. Raises those of a map to them, from an index on that follows from
+    /// the program's address.
+    pub(crate) fn count(&mut self, svm: &Svm, map: &mut [u8]) {
+        self.find_programs(svm);
+        for (program, counters, _) in &self.programs {
+            let mut index = first_index(program, map.len());
+            for word in counters.words() {
+                for count in word.swap(0, Ordering::Relaxed).to_le_bytes() {
+                    if let Some(counter) = map.get_mut(index) {
+                        *counter = count.max(*counter);
+                    }
+                    index = if index.saturating_add(1) < map.len() {
+                        index.saturating_add(1)
+                    } else {
+                        0
+                    };
+                }
+            }
+        }
+    }
+
+    /// Reads and clears the counters. Adds what was not covered before.
+    pub(crate) fn take_new(&mut self, svm: &Svm, new: &mut Vec<New>) {
+        self.find_programs(svm);
         for (program, counters, seen) in &mut self.programs {
             for (index, (word, seen)) in counters.words().iter().zip(seen).enumerate() {
                 let counts = word.load(Ordering::Relaxed);
@@ -107,6 +133,14 @@ impl Watched {
             }
         }
     }
+}
+
+/// Returns the index in a map at which the counters of a program begin.
+fn first_index(program: &Pubkey, len: usize) -> usize {
+    // Addresses that were chosen begin alike, so all their bytes count (FNV-1a).
+    let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    let hash = program.as_ref().iter().fold(0x811c_9dc5, mix);
+    usize::try_from(hash).ok().and_then(|it| it.checked_rem(len)).unwrap_or(0)
 }
 
 /// Returns the classes of eight counts.

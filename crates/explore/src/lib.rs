@@ -23,6 +23,7 @@
 //! | `shrink` | makes findings short |
 //! | `finding` | replays and tests of findings |
 //! | `search` | the loop, on many threads |
+//! | `harness` | the interface for libFuzzer, LibAFL and other fuzzers |
 //! | `folder` | corpus and findings as files |
 
 #![forbid(unsafe_code)]
@@ -36,6 +37,7 @@ mod example;
 mod finding;
 mod fixture;
 pub mod folder;
+mod harness;
 mod idl;
 mod mutate;
 mod random;
@@ -49,6 +51,7 @@ pub use crate::{
     example::Example,
     finding::{Finding, reproduce},
     fixture::{FailsOn, Failure, Fixture, Session},
+    harness::Harness,
     idl::{Idl, IdlError},
     search::{ActionCount, ExploreError, Options, Progress, Report, explore, explore_watched},
 };

@@ -48,6 +48,15 @@ impl<'f> Runner<'f> {
         (ran, new)
     }
 
+    /// Runs a case, and calls `counted` after each call.
+    pub(crate) fn run_counted(
+        &mut self,
+        case: &Case,
+        counted: &mut dyn FnMut(&mut Watched, &Svm),
+    ) -> Ran {
+        self.run_with(case, None, None, counted)
+    }
+
     /// Drops the calls without which a case covers the same. Returns how many were run for that.
     pub(crate) fn trim(&mut self, case: &mut Case, wanted: &[New]) -> u64 {
         let mut calls = 0_u64;

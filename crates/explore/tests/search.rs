@@ -2,47 +2,13 @@
 
 use selkie::{Account, AccountMeta, Instruction, Pubkey, Svm, address};
 use selkie_explore::{
-    Case, Example, ExploreError, FailsOn, Fixture, Idl, Options, Report, explore, folder, reproduce,
+    Call, Case, Example, ExploreError, FailsOn, Fixture, Harness, Idl, Options, Report, explore,
+    folder, reproduce,
 };
 use selkie_replay::ReplayFile;
 
-/// A program with a bug that takes four calls in order: B(2), C(3), A(1), D(4). Its account keeps how
-/// far it came; a wrong call succeeds, and starts over. The data are the letter, from 0, and a number
-/// of eight bytes.
-const STEPS: &str = "
-entrypoint:
-    ldxb r6, [r2+0]
-    ldxdw r7, [r2+1]
-    ldxb r8, [r1+0x60]          // account 0's data
-    mov64 r9, 0
-    jne r8, 0, second
-    jne r6, 1, done
-    jne r7, 2, done
-    mov64 r9, 1
-    ja done
-second:
-    jne r8, 1, third
-    jne r6, 2, done
-    jne r7, 3, done
-    mov64 r9, 2
-    ja done
-third:
-    jne r8, 2, fourth
-    jne r6, 0, done
-    jne r7, 1, done
-    mov64 r9, 3
-    ja done
-fourth:
-    jne r6, 3, done
-    lddw r3, 4
-    jne r7, r3, done
-    mov64 r3, 0
-    div64 r7, r3
-done:
-    stxb [r1+0x60], r9
-    mov64 r0, 0
-    exit
-";
+/// A program with a bug that takes four calls in order: B(2), C(3), A(1), D(4).
+const STEPS: &str = include_str!("../../../testdata/explore/steps.s");
 
 fn program(source: &str) -> Vec<u8> {
     let options = selkie_asm::Options::default();
@@ -115,6 +81,90 @@ fn a_finding_fails_again_as_a_case_and_as_a_replay() {
     assert_eq!(results, [true, true, true, false]);
     let source = finding.test_source("fixture()");
     assert!(source.contains(&finding.text) && source.contains("#[test]"), "{source}");
+}
+
+/// Another fuzzer, as small as one can be: puts three bytes into an input that has raised a counter.
+fn fuzz_bytes(harness: &mut Harness<'_>, runs: u32) -> Option<Vec<u8>> {
+    let mut state = 1_u32;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below
+    };
+    let (mut corpus, mut highest, mut map) = (vec![vec![]], [0; 64], [0; 64]);
+    for _ in 0..runs {
+        let mut input: Vec<u8> = corpus[random(corpus.len())].clone();
+        let at = 3 * random(input.len() / 3 + 1);
+        let [letter, number] = [random(4), random(8)].map(|it| u8::try_from(it).unwrap());
+        input.splice(at..at, [letter, 1, number]);
+        map.fill(0);
+        let case = harness.case(&input);
+        if harness.run(&case, &mut map).is_some() {
+            return Some(input);
+        }
+        if map.iter().zip(&highest).any(|(count, highest)| count > highest) {
+            highest.iter_mut().zip(&map).for_each(|(highest, count)| *highest |= count);
+            corpus.push(input);
+        }
+    }
+    None
+}
+
+#[test]
+fn another_fuzzer_finds_the_bug_by_the_map() {
+    let fixture = fixture();
+    let mut harness = Harness::new(&fixture);
+    let input = fuzz_bytes(&mut harness, 20_000).expect("it is found");
+    let case = harness.case(&input);
+    let finding = harness.finding(&case).expect("it fails again");
+    let calls = finding.case.calls.iter().map(|it| (it.action, &it.data[..]));
+    assert_eq!(
+        calls.collect::<Vec<_>>(),
+        [(1, &[2][..]), (2, &[3][..]), (0, &[1][..]), (3, &[4][..])]
+    );
+    assert_eq!(finding.transactions.len(), 4);
+    assert_eq!(harness.finding(&Case::default()).map(|it| it.what), None);
+}
+
+#[test]
+fn the_map_of_a_case_is_always_the_same() {
+    let fixture = fixture();
+    let map_of = |harness: &mut Harness<'_>, input: &[u8]| {
+        let mut map = vec![0_u8; 1000];
+        let case = harness.case(input);
+        assert_eq!(harness.run(&case, &mut map), None);
+        map
+    };
+    let mut harness = Harness::new(&fixture);
+    let first = map_of(&mut harness, &[1, 1, 2]);
+    assert!(first.iter().any(|count| *count > 0));
+    let longer = map_of(&mut harness, &[1, 1, 2, 2, 1, 3]);
+    assert_ne!(first, longer);
+    assert_eq!(map_of(&mut harness, &[1, 1, 2]), first);
+    assert_eq!(map_of(&mut Harness::new(&fixture), &[1, 1, 2]), first);
+    // A call is counted by itself, so that repeating it looks no different.
+    assert_eq!(map_of(&mut harness, &[0, 1, 9, 0, 1, 9]), map_of(&mut harness, &[0, 1, 9]));
+    // No map is too short.
+    let case = harness.case(&[1, 1, 2]);
+    assert_eq!(harness.run(&case, &mut []), None);
+}
+
+#[test]
+fn any_bytes_are_a_case() {
+    let call = |action: usize, data: &[u8]| Call { action, data: data.to_vec() };
+    for (bytes, calls) in [
+        (&[][..], vec![]),
+        (&[7], vec![call(3, &[])]),
+        (&[1, 2, 9], vec![call(1, &[9])]),
+        (&[1, 2, 9, 8, 6, 0], vec![call(1, &[9, 8]), call(2, &[])]),
+        (&[0, 255, 1, 0, 5, 1], vec![call(0, &[5]), call(1, &[])]),
+        (&[0, 255, 1], vec![call(0, &[1])]),
+    ] {
+        assert_eq!(Case::from_bytes(bytes, 4), Case { calls }, "{bytes:?}");
+    }
+    let case = Case { calls: vec![call(2, &[7; 4096]), call(0, &[1; 255]), call(1, &[])] };
+    assert_eq!(Case::from_bytes(&case.to_bytes(), 4), case);
+    assert_eq!(Case::from_bytes(&[0; 1000], 4).calls.len(), 64);
+    assert_eq!(Case::from_bytes(&[1, 2, 3], 0), Case::default());
 }
 
 #[test]
