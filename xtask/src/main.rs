@@ -120,7 +120,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "peers",
-        "--api | [--checkouts FOLDER] [--figures] [SUITE...]  the test suites of LiteSVM and Mollusk, on compat",
+        "--api | [--checkouts FOLDER] [--figures | --benches] [SUITE...]  the test suites of LiteSVM and Mollusk, on compat",
         peers::run,
     ),
     (

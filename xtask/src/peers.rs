@@ -8,6 +8,7 @@
 pub(crate) mod api;
 #[cfg(test)]
 mod dependencies;
+mod figures;
 mod manifest;
 mod signature;
 mod source;
@@ -22,12 +23,12 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{output, print, repository, say};
-use suite::{Outcome, Side, Suite};
+use suite::{Outcome, Suite};
 
 /// Runs the chore: all suites, or those of the named packages. `--checkouts FOLDER` names a folder with
 /// the peers' repositories, from which test programs are built; without it they are cloned. `--api`
-/// checks the table of public items instead. `--figures` runs the suites on the peers as well, each
-/// compiled from nothing, and prints the times.
+/// checks the table of public items instead. `--figures` measures the suites on
+/// the peers as well, and `--benches` the peers' benchmarks on both.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if arguments == ["--api"] {
         return api::check();
@@ -36,19 +37,22 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [flag, folder, rest @ ..] if flag == "--checkouts" => (Some(PathBuf::from(folder)), rest),
         _ => (None, arguments),
     };
-    let (with_figures, named) = match arguments {
-        [flag, rest @ ..] if flag == "--figures" => (true, rest),
-        _ => (false, arguments),
+    let (measure, named): (Option<figures::Measure>, _) = match arguments {
+        [flag, rest @ ..] if flag == "--figures" => (Some(figures::tests), rest),
+        [flag, rest @ ..] if flag == "--benches" => (Some(figures::benches), rest),
+        _ => (None, arguments),
     };
     let suites: Vec<Suite> = rows("xtask/peers/suites.tsv")?.into_iter().map(Suite::of).collect();
     let is_named = |suite: &&Suite| named.is_empty() || named.contains(&suite.name());
     let chosen: Vec<&Suite> = suites.iter().filter(is_named).collect();
-    let usage =
-        "usage: cargo xtask peers --api | [--checkouts FOLDER] [--figures] [PACKAGE-VERSION...]";
+    let usage = "usage: cargo xtask peers --api | [--checkouts FOLDER] [--figures | --benches] [PACKAGE-VERSION...]";
     ensure!(!chosen.is_empty(), "{usage}, of xtask/peers/suites.tsv");
     let expected = rows("xtask/peers/expected.tsv")?;
-    if with_figures {
-        return figures(&chosen, &expected, checkouts.as_deref());
+    if let Some(measure) = measure {
+        return chosen.into_iter().try_for_each(|suite| {
+            let checkout = checkout(suite, checkouts.as_deref())?;
+            measure(suite, &checkout, &Expected::of(suite, &expected).left_out())
+        });
     }
     let mut surprises = Vec::new();
     print(
@@ -68,27 +72,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "the suites went otherwise than xtask/peers/expected.tsv says\n  {}",
         surprises.join("\n  ")
     )
-}
-
-/// Prints what each suite takes on the peer and here.
-fn figures(suites: &[&Suite], expected: &[Vec<String>], checkouts: Option<&Path>) -> Result<()> {
-    print("| suite | on | tests that pass | compiled | run |\n|---|---|---|---|---|");
-    for suite in suites {
-        let expected = Expected::of(suite, expected);
-        let checkout = checkout(suite, checkouts)?;
-        for side in [Side::Peer, Side::Selkie] {
-            let outcome = suite.measure(side, &checkout, &expected.left_out())?;
-            print(&format!(
-                "| {} | {} | {} | {:.0?} | {:.1?} |",
-                suite.name(),
-                side.name(),
-                outcome.passed.len(),
-                outcome.compiled,
-                outcome.run
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The rows of a table, without its heading.

@@ -1,6 +1,6 @@
 //! The manifest of a suite's package.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 use toml::{Table, Value};
@@ -123,6 +123,37 @@ pub(super) fn without_features(peer: &str, features: &[String]) -> Result<Vec<St
     };
     let name = |test: &Value| test.get("name").and_then(Value::as_str).map(str::to_owned);
     Ok(tests.filter(is_without).filter_map(name).collect())
+}
+
+/// The benchmarks that do not name the peer: they are about something else.
+pub(super) fn about_others(folder: &Path, package: &str) -> Result<Vec<String>> {
+    let mut others = names(folder)?;
+    others.retain(|name| {
+        let source = fs::read_to_string(folder.join(name).with_extension("rs"));
+        source.is_ok_and(|source| !is_named(&source, package))
+    });
+    Ok(others)
+}
+
+/// The sections of a manifest for benchmarks with a main function of their own.
+pub(super) fn benches(folder: &Path) -> Result<String> {
+    let section = |name: &String| format!("[[bench]]\nname = \"{name}\"\nharness = false\n");
+    let sections = names(folder)?.iter().map(section).collect::<String>();
+    // It has none, and its main function knows no options of theirs.
+    Ok("[lib]\nbench = false\n".to_owned() + &sections)
+}
+
+/// The names of the sources in a folder.
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == "rs") {
+            names.extend(path.file_stem().map(|it| it.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Returns whether sources name a crate.

@@ -1,6 +1,7 @@
 //! One suite: its package made, its programs built, its tests run.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -38,6 +39,22 @@ impl Side {
         match self {
             Self::Peer => "peer",
             Self::Selkie => "selkie",
+        }
+    }
+}
+
+/// What is taken from the peer's package.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Tests,
+    Benches,
+}
+
+impl Part {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Tests => "tests",
+            Self::Benches => "benches",
         }
     }
 }
@@ -81,67 +98,63 @@ impl Suite {
     /// Makes the package, builds the programs, and runs the tests except those of some files.
     pub(super) fn run(&self, checkout: &Path, left_out: &[&str]) -> Result<Outcome> {
         let folder = repository().join("target/peers").join(self.name());
-        self.make(&folder, left_out, Side::Selkie)?;
+        self.make(&folder, Part::Tests, left_out, Side::Selkie)?;
         self.build_programs(&folder, checkout)?;
-        self.test(&folder, &repository().join("target/peers/cargo"))
-    }
-
-    /// Does the same on either side, with nothing compiled before, not even dependencies.
-    pub(super) fn measure(
-        &self,
-        side: Side,
-        checkout: &Path,
-        left_out: &[&str],
-    ) -> Result<Outcome> {
-        let name = format!("{}-{}", self.name(), side.name());
-        let folder = repository().join("target/peers/figures").join(name);
-        self.make(&folder, left_out, side)?;
-        self.build_programs(&folder, checkout)?;
-        let target = folder.join("target");
-        if target.exists() {
-            fs::remove_dir_all(&target)?;
-        }
-        let fetched = cargo(&folder, &target, &["fetch"])?;
-        ensure!(fetched.0, "cannot fetch what {} needs\n{}", self.name(), fetched.1);
-        self.test(&folder, &target)
-    }
-
-    /// Compiles and runs the tests.
-    fn test(&self, folder: &Path, target: &Path) -> Result<Outcome> {
+        let package =
+            Package { name: self.name(), folder, target: repository().join("target/peers/cargo") };
         let begun = now();
-        let compiled = cargo(folder, target, &["test", "--tests", IGNORE, "--no-run", "--quiet"])?;
-        ensure!(compiled.0, "{} does not compile\n{}", self.name(), compiled.1);
+        package.compile()?;
         let compiled = begun.elapsed();
         let begun = now();
-        let arguments = ["test", "--tests", IGNORE, "--no-fail-fast"];
-        let (succeeded, text) = cargo(folder, target, &arguments)?;
-        let outcome = Outcome { compiled, run: begun.elapsed(), ..read(&text) };
-        let is_explained = !outcome.failed.is_empty() || !outcome.aborted.is_empty();
-        ensure!(succeeded || is_explained, "cargo fails, but no test of {}\n{text}", self.name());
-        Ok(outcome)
+        let outcome = package.test()?;
+        Ok(Outcome { compiled, run: begun.elapsed(), ..outcome })
     }
 
-    /// Copies the tests beside a manifest of our own.
-    fn make(&self, folder: &Path, left_out: &[&str], side: Side) -> Result<()> {
+    /// Makes a package for one side, with a target folder of its own.
+    pub(super) fn package_of(
+        &self,
+        side: Side,
+        part: Part,
+        checkout: &Path,
+        left_out: &[&str],
+    ) -> Result<Package> {
+        let name = format!("{}-{}-{}", self.name(), part.folder(), side.name());
+        let folder = repository().join("target/peers/figures").join(&name);
+        self.make(&folder, part, left_out, side)?;
+        self.build_programs(&folder, checkout)?;
+        Ok(Package { name, target: folder.join("target"), folder })
+    }
+
+    /// Returns whether the peer has benchmarks of itself.
+    pub(super) fn has_benches(&self) -> Result<bool> {
+        Ok(self.source()?.join(Part::Benches.folder()).exists())
+    }
+
+    /// Copies the tests or benchmarks beside a manifest of our own.
+    fn make(&self, folder: &Path, part: Part, left_out: &[&str], side: Side) -> Result<()> {
         let source = self.source()?;
         fs::create_dir_all(folder.join("src"))?;
         fs::write(folder.join("src/lib.rs"), "")?;
-        let tests = folder.join("tests");
-        if tests.exists() {
-            fs::remove_dir_all(&tests)?;
+        let copies = folder.join(part.folder());
+        if copies.exists() {
+            fs::remove_dir_all(&copies)?;
         }
-        output(Command::new("cp").arg("-r").arg(source.join("tests")).arg(&tests))?;
-        for file in left_out {
-            fs::remove_file(tests.join(file).with_extension("rs")).context((*file).to_owned())?;
-        }
+        output(Command::new("cp").arg("-r").arg(source.join(part.folder())).arg(&copies))?;
         let peer = fs::read_to_string(source.join("Cargo.toml"))?;
-        for file in manifest::without_features(&peer, &self.features)? {
-            fs::remove_file(tests.join(&file).with_extension("rs")).context(file)?;
+        let unused = match part {
+            Part::Tests => manifest::without_features(&peer, &self.features)?,
+            Part::Benches => manifest::about_others(&copies, &self.package)?,
+        };
+        for file in left_out.iter().copied().chain(unused.iter().map(String::as_str)) {
+            fs::remove_file(copies.join(file).with_extension("rs")).context(file.to_owned())?;
         }
         let shim = repository().join("compat").join(&self.shim);
         let shim = (side == Side::Selkie).then_some(shim.as_path());
-        let tests = sources(&tests)?;
-        let manifest = manifest::make(&peer, &self.package, shim, &self.features, &tests)?;
+        let sources = sources(&copies)?;
+        let mut manifest = manifest::make(&peer, &self.package, shim, &self.features, &sources)?;
+        if part == Part::Benches {
+            manifest += &manifest::benches(&copies)?;
+        }
         fs::write(folder.join("Cargo.toml"), manifest)?;
         // The versions with which the peer was published, as far as ours allow.
         let lock = folder.join("Cargo.lock");
@@ -183,6 +196,60 @@ impl Suite {
             }
         }
         Ok(())
+    }
+}
+
+/// A package with the tests or benchmarks of a suite.
+pub(super) struct Package {
+    name: String,
+    folder: PathBuf,
+    /// Where cargo compiles it.
+    target: PathBuf,
+}
+
+impl Package {
+    /// Downloads the dependencies, and removes all that was compiled before.
+    pub(super) fn fetch_anew(&self) -> Result<()> {
+        if self.target.exists() {
+            fs::remove_dir_all(&self.target)?;
+        }
+        self.cargo(&["fetch"]).map(drop)
+    }
+
+    /// Compiles the tests.
+    pub(super) fn compile(&self) -> Result<()> {
+        self.cargo(&["test", "--tests", IGNORE, "--no-run", "--quiet"]).map(drop)
+    }
+
+    /// Runs the tests.
+    pub(super) fn test(&self) -> Result<Outcome> {
+        let arguments = ["test", "--tests", IGNORE, "--no-fail-fast"];
+        let (succeeded, text) = cargo(&self.folder, &self.target, &arguments)?;
+        let outcome = read(&text);
+        let is_explained = !outcome.failed.is_empty() || !outcome.aborted.is_empty();
+        ensure!(succeeded || is_explained, "cargo fails, but no test of {}\n{text}", self.name);
+        Ok(outcome)
+    }
+
+    /// Runs the benchmarks; returns the folder with criterion's results.
+    pub(super) fn bench(&self) -> Result<PathBuf> {
+        let options = ["--noplot", "--warm-up-time", "1", "--measurement-time", "3"];
+        self.cargo(&[&["bench", "--benches", IGNORE, "--quiet", "--"], &options[..]].concat())?;
+        Ok(self.target.join("criterion"))
+    }
+
+    /// The number of crates that are compiled.
+    pub(super) fn crates(&self) -> Result<usize> {
+        let arguments = ["tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"];
+        let text = self.cargo(&arguments)?;
+        let names = text.lines().filter_map(|it| it.split_once(" v"));
+        Ok(names.collect::<BTreeSet<_>>().len().saturating_sub(1))
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Result<String> {
+        let (succeeded, text) = cargo(&self.folder, &self.target, arguments)?;
+        ensure!(succeeded, "cargo {} fails for {}\n{text}", arguments.join(" "), self.name);
+        Ok(text)
     }
 }
 
