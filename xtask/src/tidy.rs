@@ -23,7 +23,8 @@ use crate::{
 /// Source files may have this many lines before they must be split.
 const LINES_MAX: usize = 900;
 
-/// The files that may contain `unsafe` code, some of them to call the peers' engines.
+/// The files that may contain `unsafe` code, some of them to call the peers' engines or to share memory
+/// with other fuzzers.
 const UNSAFE_FILES: &[&str] = &[
     "crates/store/src/lib.rs",
     "crates/vm/src/decoded.rs",
@@ -46,6 +47,8 @@ const UNSAFE_FILES: &[&str] = &[
     "bench/src/anza.rs",
     "bindings/python/src/arrow.rs",
     "examples/rust/heap/src/lib.rs",
+    "fuzz/explore/src/bin/libafl.rs",
+    "fuzz/explore/src/bin/libfuzzer.rs",
     "oracle/src/anza.rs",
 ];
 
