@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use selkie_debug::StartAt;
 
+use super::replay::NodeArgs;
+
 /// Debug a transaction: step forward and backward, set breakpoints, find who wrote a value
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -30,9 +32,8 @@ pub(crate) struct DebugArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
 
-    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
-    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
-    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
 
     /// The transaction with this number, from 0; the first one that failed if it is missing
     #[arg(short, long, value_name = "N")]
@@ -119,9 +120,8 @@ pub(crate) struct GdbServerArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
 
-    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
-    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
-    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
 
     /// The transaction with this number, from 0; the first one that failed if it is missing
     #[arg(short, long, value_name = "N")]

@@ -4,6 +4,14 @@ use std::{ops::Range, path::PathBuf};
 
 use clap::{Args, ValueHint};
 
+/// Where transactions are that are named by their signatures.
+#[derive(Args, Clone, Default, Debug)]
+pub(crate) struct NodeArgs {
+    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
+    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
+    pub(crate) url: Option<String>,
+}
+
 /// Where replays and debug information are.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReplayArgs {
@@ -11,9 +19,8 @@ pub(crate) struct ReplayArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
-    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
-    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
 
     /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
     /// target/deploy are found anyway
@@ -88,9 +95,8 @@ pub(crate) struct InspectArgs {
     #[arg(value_hint = ValueHint::FilePath, required_unless_present = "methods")]
     pub(crate) replay: Option<PathBuf>,
 
-    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
-    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
-    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
 
     /// The transaction with this number, from 0
     #[arg(short, long, value_name = "N", default_value_t = 0)]
@@ -123,9 +129,8 @@ pub(crate) struct DiffTraceArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) right: PathBuf,
 
-    /// Take transactions from a running `selkie node`, by signature: a URL, or a name such as localhost
-    #[arg(short, long, value_name = "URL", env = "SELKIE_URL")]
-    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
 
     /// Also look here for debug information: .so and .so.debug files, or folders of them
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]

@@ -32,7 +32,7 @@ const HISTORY_MAX: usize = 1000;
 pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
     let debuggee = Debuggee {
         path: &args.path,
-        url: args.url.as_deref(),
+        url: args.node.url.as_deref(),
         transaction: args.transaction,
         test: args.test.as_deref(),
         symbols: &args.symbols,

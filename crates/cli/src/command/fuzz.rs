@@ -23,7 +23,10 @@ use serde_json::{Value, json};
 use signal_hook::{consts::SIGINT, flag};
 
 use crate::{
-    args::{fuzz::FuzzArgs, replay::ReplayArgs},
+    args::{
+        fuzz::FuzzArgs,
+        replay::{NodeArgs, ReplayArgs},
+    },
     names::Names,
     program::{ProgramFile, is_source, read},
     render::count,
@@ -181,7 +184,8 @@ fn by_input(args: &FuzzArgs, id: Option<Pubkey>, svm: &mut Svm) -> Result<Vec<Ex
 /// Reads replays: a chain with the accounts of all of them, in their first state, and their
 /// instructions.
 fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>)> {
-    let replay = ReplayArgs { paths: args.replays.clone(), symbols: Vec::new(), url: None };
+    let replay =
+        ReplayArgs { paths: args.replays.clone(), node: NodeArgs::default(), symbols: Vec::new() };
     let paths = replays::files(&replays::paths(&replay, &args.command, "fuzz")?)?;
     let mut chain: Option<Svm> = None;
     let mut instructions: Vec<Instruction> = Vec::new();

@@ -26,7 +26,7 @@ pub(crate) fn run(ui: &mut Ui, args: &InspectArgs) -> Result<Status> {
         return show_methods(ui);
     }
     let Some(path) = &args.replay else { return Err(anyhow!("no replay was given")) };
-    let file = replays::open(path, args.url.as_deref())?;
+    let file = replays::open(path, args.node.url.as_deref())?;
     let timeline = file.timeline(args.transaction).with_context(|| path.display().to_string())?;
     match &args.output {
         Some(output) => {

@@ -29,7 +29,7 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     let output = output.transpose()?;
     let mut programs = replays::programs(&args.replay.symbols)?;
     let paths = replays::paths(&args.replay, &args.command, "profile")?;
-    let url = args.replay.url.as_deref();
+    let url = args.replay.node.url.as_deref();
     let profile = read(&paths, url, &mut programs)?;
     if let Some((path, format)) = output {
         files::write(path, format.render(&profile))?;

@@ -25,7 +25,7 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
     let mut programs = replays::programs(&args.replay.symbols)?;
     let filter = filter(args)?;
     let (mut number, mut all) = (0, Vec::new());
-    let url = args.replay.url.as_deref();
+    let url = args.replay.node.url.as_deref();
     let saved = args.save_replay.as_ref();
     let saved = saved.map(|file| replays::save(&args.replay.paths, url, file)).transpose()?;
     replays::each(saved.as_ref().unwrap_or(&args.replay.paths), url, |_, _, timeline| {
@@ -125,7 +125,7 @@ fn show(ui: &mut Ui, index: usize, timeline: &Timeline, programs: &Programs) -> 
 }
 
 pub(crate) fn diff(ui: &mut Ui, args: &DiffTraceArgs) -> Result<Status> {
-    let url = args.url.as_deref();
+    let url = args.node.url.as_deref();
     let (left, right) = (replays::first(&args.left, url)?, replays::first(&args.right, url)?);
     let mut programs = replays::programs(&args.symbols)?;
     programs.add(&left);
