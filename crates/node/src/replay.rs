@@ -34,17 +34,18 @@ impl Node {
     /// Returns a landed transaction with the state before it; `None` if it is not in the history.
     ///
     /// # Errors
-    /// If the state is not kept any longer: that of some thousand transactions is, and none from before
+    /// If the state is not kept any longer: that of the newest 256 blocks is, and none from before
     /// the node was started.
     pub fn recording(&self, signature: &Signature) -> Result<Option<Recording>, NodeError> {
         let Some(landed) = self.transaction(signature) else { return Ok(None) };
         let recordings = self.shared().recordings();
         let kept = recordings.find(signature, landed.slot).ok_or(NodeError::NotKept)?;
-        let features = kept.bank.features();
+        let environment = Environment::clone(&kept.environment);
+        let features = environment.features;
         let transaction = Transaction::new(landed.transaction.clone(), features);
         Ok(Some(Recording {
             processed: processed(&landed, kept),
-            environment: kept.bank.environment().clone(),
+            environment,
             accounts: kept.accounts.clone(),
             is_blockhash_recent: kept.is_blockhash_recent,
             is_signed: transaction.is_ok_and(|it| verify_signatures(&it).is_ok()),
