@@ -72,7 +72,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "ports",
-        "              check other processors and systems, and test Arm64 in an emulator",
+        "[--full | --speed]  check other processors and systems, and test Arm64 in an emulator",
         ports::run,
     ),
     (

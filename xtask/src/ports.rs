@@ -4,13 +4,15 @@
 //! With `--full` it runs all conformance vectors there, the runtime's tests, and random programs beside
 //! anza's interpreter, compares a million encodings with LLVM's, and checks all libraries for Macs with
 //! Intel's processors; without, only the crate that knows processors.
+//!
+//! With `--speed` it only compares the interpreter's speed on wasm32 with that on this machine.
 
-use std::{fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use anyhow::{Result, bail, ensure};
 
 use crate::{
-    repository, say,
+    output, print, repository, say,
     steps::{cargo_command, step, succeed},
     toolchains::{install_package, succeeds},
 };
@@ -63,7 +65,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let is_full = match arguments {
         [] => false,
         [option] if option == "--full" => true,
-        _ => bail!("usage: cargo xtask ports [--full]"),
+        [option] if option == "--speed" => return speed(),
+        _ => bail!("usage: cargo xtask ports [--full | --speed]"),
     };
     for &(target, packages) in PORTS {
         let packages = if target == INTEL_MAC && !is_full { &["selkie-vm"] } else { packages };
@@ -98,12 +101,48 @@ const WASI: &str = "wasm32-wasip1";
 fn test_on_wasm() -> Result<()> {
     let runtime = ["--lib", "--test", "instruction", "--test", "programs", "--test", "syscalls"];
     for (package, tests) in [("selkie-vm", &["--tests"][..]), ("selkie-svm", &runtime)] {
-        let mut command = cargo_command();
-        command.args(["test", "--quiet", "--locked", "--target", WASI, "--package", package]);
-        let runner = repository().join("xtask/ports/wasi.mjs");
-        let runner = format!("node --no-warnings {}", runner.display());
-        command.env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner).env("WASI_ROOT", repository());
+        let mut command = on_wasm("test");
+        command.args(["--quiet", "--locked", "--package", package]);
         succeed(command.args(tests))?;
+    }
+    Ok(())
+}
+
+/// A command of cargo whose programs run on wasm32.
+fn on_wasm(command: &str) -> Command {
+    let mut cargo = cargo_command();
+    cargo.args([command, "--target", WASI]);
+    let runner = repository().join("xtask/ports/wasi.mjs");
+    let runner = format!("node --no-warnings {}", runner.display());
+    cargo.env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner).env("WASI_ROOT", repository());
+    cargo
+}
+
+/// Prints what an instruction takes in the interpreter on wasm32 and on this machine, the fastest of
+/// some turns, and the ratio.
+fn speed() -> Result<()> {
+    const TURNS: usize = 5;
+    ensure!(has_target(WASI), "the target's standard library cannot be installed");
+    let arguments = ["--quiet", "--locked", "--release", "--package", "selkie-vm"];
+    let mut here = cargo_command();
+    here.arg("run");
+    let mut commands = [here, on_wasm("run")];
+    for command in &mut commands {
+        command.args(arguments).args(["--example", "interpreter_speed"]);
+    }
+    let mut fastest = BTreeMap::<String, [u64; 2]>::new();
+    for _ in 0..TURNS {
+        for (side, command) in commands.iter_mut().enumerate() {
+            let text = String::from_utf8(output(command)?.stdout)?;
+            for (name, picoseconds) in text.lines().filter_map(|it| it.split_once('\t')) {
+                let least = &mut fastest.entry(name.to_owned()).or_insert([u64::MAX; 2])[side];
+                *least = picoseconds.parse::<u64>()?.min(*least);
+            }
+        }
+    }
+    for (name, sides) in fastest {
+        let [here, wasm] = sides.map(|it| it as f64 / 1000.0);
+        print(&format!("{name:12} {here:6.2} ns {wasm:6.2} ns on wasm32, {:.2}", wasm / here));
     }
     Ok(())
 }
