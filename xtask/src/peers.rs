@@ -13,6 +13,7 @@ mod manifest;
 mod signature;
 mod source;
 mod suite;
+mod timed;
 
 use std::{
     fs,

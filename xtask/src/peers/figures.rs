@@ -4,21 +4,15 @@
 //! For tests, each side is compiled from nothing, with its dependencies downloaded before. The sides take
 //! turns, so that other work on the machine meets both.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use anyhow::{Context, Result};
-use nix::sys::{
-    resource::{UsageWho, getrusage},
-    time::TimeValLike as _,
-};
 use serde_json::Value;
 
-use super::suite::{Package, Part, Side, Suite};
+use super::{
+    suite::{Package, Part, Side, Suite},
+    timed::{Took, timed},
+};
 use crate::print;
 
 const SIDES: [Side; 2] = [Side::Peer, Side::Selkie];
@@ -130,27 +124,6 @@ fn estimates(folder: &Path) -> Result<Vec<(String, Duration)>> {
 fn median(durations: &mut [Duration]) -> Duration {
     durations.sort_unstable();
     durations.get(durations.len() / 2).copied().unwrap_or_default()
-}
-
-/// What some work took.
-#[derive(Clone, Copy)]
-struct Took {
-    wall: Duration,
-    /// The time of all processors, of the processes that were started.
-    cpu: Duration,
-}
-
-#[allow(clippy::disallowed_methods, reason = "measures the time of suites")]
-fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Took)> {
-    let (begun, cpu) = (Instant::now(), cpu_time()?);
-    let result = work()?;
-    Ok((result, Took { wall: begun.elapsed(), cpu: cpu_time()?.saturating_sub(cpu) }))
-}
-
-fn cpu_time() -> Result<Duration> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let time = usage.user_time() + usage.system_time();
-    Ok(Duration::from_micros(time.num_microseconds().unsigned_abs()))
 }
 
 #[cfg(test)]

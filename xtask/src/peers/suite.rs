@@ -5,12 +5,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{output, peers::manifest, repository, say};
+use super::{manifest, timed::timed};
+use crate::{output, repository, say};
 
 /// A row of `xtask/peers/suites.tsv`.
 pub(super) struct Suite {
@@ -102,12 +103,9 @@ impl Suite {
         self.build_programs(&folder, checkout)?;
         let package =
             Package { name: self.name(), folder, target: repository().join("target/peers/cargo") };
-        let begun = now();
-        package.compile()?;
-        let compiled = begun.elapsed();
-        let begun = now();
-        let outcome = package.test()?;
-        Ok(Outcome { compiled, run: begun.elapsed(), ..outcome })
+        let ((), compiled) = timed(|| package.compile())?;
+        let (outcome, run) = timed(|| package.test())?;
+        Ok(Outcome { compiled: compiled.wall, run: run.wall, ..outcome })
     }
 
     /// Makes a package for one side, with a target folder of its own.
@@ -312,11 +310,6 @@ fn read(text: &str) -> Outcome {
 fn announced(line: &str) -> Option<usize> {
     let count = line.strip_prefix("running ")?.trim_end_matches('s').strip_suffix(" test")?;
     count.parse().ok()
-}
-
-#[allow(clippy::disallowed_methods, reason = "measures the time of suites")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 #[cfg(test)]
