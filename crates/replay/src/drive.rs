@@ -148,11 +148,11 @@ impl<V: Visitor> Inspector for Driver<'_, V> {
         let target = self.waypoints.last().and_then(|next| next.units_left);
         let units = target.and_then(|target| units_left.checked_sub(target));
         match units.filter(|units| *units >= SKIP_UNITS_MIN) {
-            Some(units) if self.visitor.detail() < Detail::Writes => {
+            Some(units) => {
                 self.step = None;
                 Next::Skip(units)
             }
-            _ => {
+            None => {
                 self.step = Some(step + 1);
                 Next::Execute
             }

@@ -8,7 +8,7 @@ use crate::visit::{Moment, Visitor};
 
 /// How many steps there are from one mark to the next: as many are executed one by one, at most, to
 /// reach a step.
-const MARK_STEPS: u64 = 4096;
+const MARK_STEPS: u64 = 1024;
 
 /// A step, with the compute units that remain before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]

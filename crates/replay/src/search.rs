@@ -7,8 +7,26 @@ use crate::{
     visit::{Moment, Visitor},
 };
 
-/// How many steps are searched at a time, going back.
+/// How many steps are searched first, going back.
 const WINDOW_STEPS: u64 = 1 << 15;
+
+/// Returns the parts of a range in which the last of something is looked for, the last one first: each
+/// begins where `start` moves its beginning to, which may be further back, and ends where the one
+/// before it began. They grow, since to run to the beginning of each takes time.
+pub(crate) fn windows_back(
+    range: Range<u64>,
+    start: impl Fn(u64) -> u64,
+) -> impl Iterator<Item = Range<u64>> {
+    let (mut end, mut len) = (range.end, WINDOW_STEPS);
+    core::iter::from_fn(move || {
+        if end <= range.start {
+            return None;
+        }
+        let window = start(end.saturating_sub(len)).max(range.start)..end;
+        (end, len) = (window.start, len.saturating_mul(4));
+        Some(window)
+    })
+}
 
 struct Search<F> {
     holds: F,
@@ -47,16 +65,11 @@ impl Timeline {
         range: Range<u64>,
         mut holds: impl FnMut(&Moment<'_, '_, '_>) -> bool,
     ) -> Option<u64> {
-        let (mut end, mut len) = (range.end.min(self.steps()), WINDOW_STEPS);
-        while end > range.start {
-            let start = end.saturating_sub(len).max(range.start);
+        let range = range.start..range.end.min(self.steps());
+        windows_back(range, |start| start).find_map(|window| {
             let mut search = Search { holds: &mut holds, only_first: false, found: None };
-            self.visit_range(start..end, &mut search);
-            if search.found.is_some() {
-                return search.found;
-            }
-            (end, len) = (start, len.saturating_mul(4));
-        }
-        None
+            self.visit_range(window, &mut search);
+            search.found
+        })
     }
 }

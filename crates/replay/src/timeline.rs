@@ -3,7 +3,8 @@
 use core::ops::{ControlFlow, Range};
 
 use selkie::{
-    AccountSharedData, Pubkey, ReadableAccount as _, Receipt, ReturnData, Svm,
+    AccountSharedData, Detail, InstructionError, InvokeContext, MemoryMap, Pubkey,
+    ReadableAccount as _, Receipt, ReturnData, Svm, SyscallCall,
     fixture::{Fixture, FixtureError, Prepared},
     runtime::program_cache::ProgramFile,
 };
@@ -107,9 +108,9 @@ impl Timeline {
         self.prepared.run(&mut Driver::new(visitor, Vec::new(), &self.edits));
     }
 
-    /// Runs the transaction for a visitor, which sees each of these steps until it breaks off.
-    ///
-    /// Only for visitors whose detail is [`Detail::Instructions`](selkie::Detail::Instructions).
+    /// Runs the transaction for a visitor, which sees each of these steps until it breaks off. Before
+    /// the first of them it sees invocations and those syscalls that machine code does not replace, but
+    /// no writes.
     pub fn visit_range(&self, range: Range<u64>, visitor: &mut impl Visitor) {
         if range.start < range.end.min(self.steps()) {
             let waypoints = self.waypoints([range.start]);
@@ -260,6 +261,38 @@ struct Ranged<'a, V> {
 }
 
 impl<V: Visitor> Visitor for Ranged<'_, V> {
+    fn detail(&self) -> Detail {
+        self.visitor.detail()
+    }
+
+    fn enter(&mut self, invocation: usize, context: &InvokeContext<'_>) {
+        self.visitor.enter(invocation, context);
+    }
+
+    fn leave(
+        &mut self,
+        invocation: usize,
+        context: &InvokeContext<'_>,
+        result: &Result<(), InstructionError>,
+    ) {
+        self.visitor.leave(invocation, context, result);
+    }
+
+    fn syscall(&mut self, context: &InvokeContext<'_>, call: &SyscallCall<'_>) {
+        self.visitor.syscall(context, call);
+    }
+
+    fn syscall_end(
+        &mut self,
+        context: &InvokeContext<'_>,
+        call: &SyscallCall<'_>,
+        memory: &mut MemoryMap<'_>,
+        units_left: u64,
+        result: Option<u64>,
+    ) {
+        self.visitor.syscall_end(context, call, memory, units_left, result);
+    }
+
     fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
         if moment.step < self.range.start {
             return ControlFlow::Continue(());

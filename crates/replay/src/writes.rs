@@ -7,6 +7,7 @@ use selkie::{Detail, InstructionError, InvokeContext, Pubkey, SyscallCall};
 
 use crate::{
     account_bytes::AccountBytes,
+    search::windows_back,
     timeline::Timeline,
     visit::{Moment, Visitor},
 };
@@ -48,16 +49,30 @@ impl Timeline {
     /// program, or its input.
     #[must_use]
     pub fn last_write(&self, step: u64, invocation: usize, vaddr: u64, len: u64) -> Option<Write> {
-        let mut watch = Watch {
-            until: step,
-            invocation,
-            span: (vaddr, len),
-            bytes: Vec::new(),
-            in_progress: Vec::new(),
-            found: None,
-        };
-        self.visit(&mut watch);
-        watch.found
+        let steps = self.invocations().get(invocation)?.steps.clone();
+        let range = steps.start..step.min(steps.end);
+        // What is written between two steps of the invocation is seen at the second one, so that both
+        // belong to one window.
+        let own = |step| self.last_own_step(invocation, step);
+        windows_back(range, own).find_map(|window| {
+            let mut watch = Watch {
+                until: window.end,
+                invocation,
+                span: (vaddr, len),
+                bytes: Vec::new(),
+                in_progress: Vec::new(),
+                found: None,
+            };
+            self.visit_range(window.start..window.end.saturating_add(1), &mut watch);
+            watch.found
+        })
+    }
+
+    /// Returns a step of an invocation itself: this one, or the call of the CPI in which it is.
+    fn last_own_step(&self, invocation: usize, step: u64) -> u64 {
+        let mut callees = self.invocations().iter().filter(|it| it.caller == Some(invocation));
+        let callee = callees.find(|it| it.steps.contains(&step));
+        callee.and_then(|it| it.call).map_or(step, |call| call.step)
     }
 }
 

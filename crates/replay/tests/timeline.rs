@@ -4,7 +4,7 @@
 use core::ops::ControlFlow;
 
 use selkie::{
-    AccountMeta, Instruction, Signer as _, Svm, address,
+    Account, AccountMeta, Instruction, Signer as _, Svm, address,
     fixture::Fixture,
     keypair, programs,
     runtime::input::{AccountLayout, vaddr},
@@ -195,6 +195,83 @@ fn an_invoked_program_writes_to_its_callers_memory() {
     let write = timeline.last_write(caller.steps.end, 0, data, 32).unwrap();
     assert_eq!(write.writer, Writer::Syscall("sol_invoke_signed_rust".to_owned()));
     assert_eq!(write.new, address("mint").to_bytes());
+}
+
+/// Stores 1 to its account, invokes itself, and counts down. The invoked program, which finds the 1,
+/// stores 2, and counts down from more.
+const LONG_CALLEE: &str = "
+.accounts 2, 8, 0
+.equ META, -16
+.equ INSTRUCTION, -56
+.equ INFO, -112
+.globl entrypoint
+entrypoint:
+    ldxb r2, [r1 + ACCT0_DATA]
+    jne r2, 0, callee
+    stb [r1 + ACCT0_DATA], 1
+    mov64 r2, r1
+    add64 r2, ACCT0_KEY
+    stxdw [r10 + META], r2
+    sth [r10 + META + 8], 0x0001
+    stxdw [r10 + INFO], r2
+    mov64 r2, r1
+    add64 r2, ACCT0_LAMPORTS
+    stxdw [r10 + INFO + 8], r2
+    stdw [r10 + INFO + 16], 8
+    mov64 r2, r1
+    add64 r2, ACCT0_DATA
+    stxdw [r10 + INFO + 24], r2
+    mov64 r2, r1
+    add64 r2, ACCT0_OWNER
+    stxdw [r10 + INFO + 32], r2
+    mov64 r2, r1
+    add64 r2, ACCT1_KEY
+    stxdw [r10 + INSTRUCTION], r2
+    mov64 r2, r10
+    add64 r2, META
+    stxdw [r10 + INSTRUCTION + 8], r2
+    stdw [r10 + INSTRUCTION + 16], 1
+    mov64 r1, r10
+    add64 r1, INSTRUCTION
+    mov64 r2, r10
+    add64 r2, INFO
+    mov64 r3, 1
+    mov64 r4, 0
+    mov64 r5, 0
+    call sol_invoke_signed_c
+    mov64 r7, 30000
+    ja count
+callee:
+    stb [r1 + ACCT0_DATA], 2
+    mov64 r7, 100000
+count:
+    sub64 r7, 1
+    jne r7, 0, count
+    mov64 r0, 0
+    exit
+";
+
+#[test]
+fn what_a_long_invocation_wrote_is_found_from_its_caller() {
+    let (program, state) = (address("program"), address("state"));
+    let mut svm = Svm::new();
+    svm.add_program(program, assemble(LONG_CALLEE)).unwrap();
+    let account =
+        Account { lamports: 1_000_000, data: vec![0; 8], owner: program, ..Account::default() };
+    svm.set_account(state, account).unwrap();
+    let accounts = vec![AccountMeta::new(state, false), AccountMeta::new_readonly(program, false)];
+    let call = Instruction { program_id: program, accounts, data: vec![] };
+    let timeline = timeline(Fixture::record_instructions(&svm, "long", &[call], &[]));
+    let [caller, callee] = timeline.invocations() else { panic!("{:?}", timeline.invocations()) };
+    let call = callee.call.unwrap().step;
+    let (_, data) = place(&timeline, 0, 0, |it| it.data);
+    let write = timeline.last_write(caller.steps.end, 0, data, 8).unwrap();
+    assert_eq!(write.writer, Writer::Syscall("sol_invoke_signed_c".to_owned()));
+    assert_eq!((write.step, write.old[0], write.new[0]), (call, 1, 2));
+    let write = timeline.last_write(call, 0, data, 8).unwrap();
+    assert_eq!((write.step, write.old[0], write.new[0]), (2, 0, 1));
+    let write = timeline.last_write(callee.steps.end, 1, data, 8).unwrap();
+    assert_eq!((write.step, write.old[0], write.new[0]), (callee.steps.start + 2, 1, 2));
 }
 
 /// Creates an associated token account, mints to it, and transfers from it.

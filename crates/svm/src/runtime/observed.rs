@@ -58,10 +58,14 @@ impl ObservedHost<'_, '_> {
         let remaining = machine.meter.remaining();
         self.withheld = remaining.saturating_sub(units);
         machine.meter.set_remaining(remaining.min(units));
+        let logs_writes = machine.memory.stop_logging_writes();
         let outcome = match code {
             Some(code) => code.run(program.verified(), machine, self),
             None => selkie_vm::run(program.verified(), machine, self),
         };
+        if logs_writes {
+            machine.memory.log_writes();
+        }
         let left = machine.meter.remaining().saturating_add(self.withheld);
         machine.meter.set_remaining(left);
         self.withheld = 0;

@@ -375,9 +375,7 @@ fn plan_observed<'p>(
     let units = context.meter.remaining();
     let plan = program.compiled().plan(Engine::Auto, program.verified(), units);
     match plan {
-        Ok(Plan::Run(code)) if is_ready && context.detail < Detail::Writes => {
-            Plan::Observe(Some(code))
-        }
+        Ok(Plan::Run(code)) if is_ready => Plan::Observe(Some(code)),
         _ => Plan::Observe(None),
     }
 }

@@ -133,6 +133,12 @@ impl<'a> MemoryMap<'a> {
         self.write_log = Some(Box::default());
         self.regions.iter_mut().for_each(|region| region.dirty_prefix = 0);
         self.cache.clear();
+        self.is_known_to_code = false;
+    }
+
+    /// Stops to log writes, so that machine code may run. Returns whether they were logged.
+    pub fn stop_logging_writes(&mut self) -> bool {
+        self.write_log.take().is_some()
     }
 
     /// Returns the logged writes, to be cleared by the caller; `None` if none are logged.

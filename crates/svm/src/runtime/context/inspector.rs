@@ -23,8 +23,8 @@ pub enum Next {
     /// The instruction is executed.
     Execute,
     /// The inspector need not see instructions until this many compute units more are consumed:
-    /// they are executed as fast as possible. Programs invoked meanwhile ask for themselves.
-    /// Not for [`Detail::Writes`].
+    /// they are executed as fast as possible, and what they write is not logged. Programs invoked
+    /// meanwhile ask for themselves.
     Skip(u64),
     /// The transaction ends here. What it results in is meaningless.
     Stop,
