@@ -27,6 +27,7 @@ struct ObservedHost<'c, 'e> {
 }
 
 /// Runs a program from the state of the machine to its end. `code` runs what the inspector skips.
+#[cold]
 pub(crate) fn run(
     context: &mut InvokeContext<'_>,
     program: &Program,

@@ -160,15 +160,15 @@ fn run_machine(
     let machine_buffers = core::mem::take(&mut buffers.machine);
     let expected = ExpectedWrites::prepare(&plan, program, mode, buffers, heap_bytes);
     let regions = map_regions(context, program, mode, &config, &expected, buffers);
-    let mut memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
+    let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
         context.logs.line(format!("Failed to create SBF VM: {trap}"));
         Failure::from(InstructionError::ProgramEnvironmentSetupFailure)
     })?;
-    if context.detail == Detail::Writes {
-        memory.log_writes();
-    }
     let budget = context.meter.remaining();
     let mut machine = Machine::with_buffers(executable, &config, memory, budget, machine_buffers);
+    if context.detail == Detail::Writes {
+        machine.memory.log_writes();
+    }
     if context.has(Feature::InstructionDataPointer) {
         let instruction_data = context.frame().layout.instruction_data;
         machine.registers_mut()[2] = input::vaddr(instruction_data);

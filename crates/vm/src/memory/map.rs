@@ -129,6 +129,7 @@ impl<'a> MemoryMap<'a> {
     ///
     /// A change of a whole buffer ([`MemoryMap::change_region`]) is logged as a write to all of its
     /// region, even if it has left the bytes as they were.
+    #[cold]
     pub fn log_writes(&mut self) {
         self.write_log = Some(Box::default());
         self.regions.iter_mut().for_each(|region| region.dirty_prefix = 0);
