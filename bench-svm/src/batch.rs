@@ -98,7 +98,11 @@ impl Prepared {
             accounts: svm.accounts().map(|(key, it)| (key, it.clone())).collect(),
             blockhash_queue: BlockhashQueue::new([blockhash]),
             transactions,
-            options: ProcessOptions { verify_signatures: block.verify_signatures, engine },
+            options: ProcessOptions {
+                verify_signatures: block.verify_signatures,
+                engine,
+                budget: None,
+            },
             svm,
         })
     }

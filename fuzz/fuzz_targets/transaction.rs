@@ -15,7 +15,7 @@ use selkie_svm::{
 use crate::runtime::{account, environment, features, key};
 
 const OPTIONS: ProcessOptions =
-    ProcessOptions { verify_signatures: false, engine: Engine::Interpreter };
+    ProcessOptions { verify_signatures: false, engine: Engine::Interpreter, budget: None };
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (number, wire) = input;

@@ -108,7 +108,7 @@ fn process_in_stages(
     }
     check(transaction, chain.accounts, chain.environment, chain.blockhash_queue)
         .map_err(|error| (stage_of(&error), error))?;
-    let options = ProcessOptions { verify_signatures: false, engine };
+    let options = ProcessOptions { verify_signatures: false, engine, budget: None };
     let processed = process(transaction, chain, &options, None, workspace);
     processed.map_err(|error| (Stage::SvmRejected, error))
 }

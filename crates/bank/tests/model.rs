@@ -569,7 +569,7 @@ fn run(history: u64, files: &Files, addresses: &[ProgramAddresses], counts: &Cou
         forks,
         files,
         addresses,
-        options: ProcessOptions { verify_signatures: false, engine },
+        options: ProcessOptions { verify_signatures: false, engine, budget: None },
         banks: Mutex::new(BTreeMap::from([(0, root)])),
         steps: AtomicU64::new(0),
         counts,

@@ -109,7 +109,8 @@ impl Worker {
         }
         let moment = Moment::of(&mut self.moment, item, base)?;
         let accounts = ItemAccounts::new(item, moment, base)?;
-        let options = ProcessOptions { verify_signatures: item.verify_signatures, engine };
+        let options =
+            ProcessOptions { verify_signatures: item.verify_signatures, engine, budget: None };
         let features = moment.environment.features;
         let ended = Transaction::from_wire(item.message, features).and_then(|transaction| {
             let blockhash: &Hash = transaction.blockhash();

@@ -225,7 +225,7 @@ impl<'v> Case<'v> {
             blockhash_queue: &blockhash_queue,
             programs: &ProgramCache::new(),
         };
-        let options = ProcessOptions { verify_signatures: false, engine };
+        let options = ProcessOptions { verify_signatures: false, engine, budget: None };
         match process(&transaction, &chain, &options, None, &mut Workspace::default()) {
             Ok(processed) => Outcome::Processed(processed),
             Err(error) => dropped("svm_rejected", error),

@@ -26,7 +26,8 @@ const BLOCKHASH_HEIGHTS: u64 = 150;
 /// How often a simulation is repeated because a block was made meanwhile.
 const SIMULATION_ATTEMPTS: usize = 4;
 /// How simulations run: signatures are verified before.
-const OPTIONS: ProcessOptions = ProcessOptions { verify_signatures: false, engine: Engine::Auto };
+const OPTIONS: ProcessOptions =
+    ProcessOptions { verify_signatures: false, engine: Engine::Auto, budget: None };
 
 /// The state of a cluster after a block.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use selkie_svm::{
     ChainState, ProcessOptions, Processed, blockhash_queue::BlockhashQueue, process,
-    process_with_budget, transaction::Transaction,
+    transaction::Transaction,
 };
 use solana_transaction_error::TransactionError;
 
@@ -30,16 +30,13 @@ impl Svm {
             blockhash_queue,
             programs: &self.programs,
         };
-        let options =
-            ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
+        let options = ProcessOptions {
+            verify_signatures: self.verifies_signatures,
+            engine: self.engine,
+            budget: self.transaction_budget,
+        };
         self.workspaces.with(|workspace| {
-            let result = match self.transaction_budget {
-                None => process(transaction, &chain, &options, Some(recorder), workspace)?,
-                Some(budget) => {
-                    let recorder = Some(recorder as _);
-                    process_with_budget(budget, transaction, &chain, &options, recorder, workspace)?
-                }
-            };
+            let result = process(transaction, &chain, &options, Some(recorder), workspace)?;
             workspace.recycle(core::mem::replace(processed, result));
             Ok(())
         })

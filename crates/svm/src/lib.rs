@@ -63,7 +63,7 @@ pub use crate::{
         outcome::{
             AccountChange, InnerInstruction, InnerInstructions, InstructionComputeUnits, Processed,
         },
-        process::{process, process_with_budget},
+        process::process,
         workspace::{Workspace, WorkspacePool},
     },
     programs::{

@@ -281,8 +281,11 @@ fn transaction_of(kind: Kind, payer: u8, from: u8, to: u8, seen: u8, salt: u8) -
     Transaction::new(transaction, FeatureSet::mainnet()).unwrap()
 }
 
-const OPTIONS: ProcessOptions =
-    ProcessOptions { verify_signatures: false, engine: selkie_svm::Engine::Interpreter };
+const OPTIONS: ProcessOptions = ProcessOptions {
+    verify_signatures: false,
+    engine: selkie_svm::Engine::Interpreter,
+    budget: None,
+};
 
 fn commit(store: &mut Store, outcome: &Outcome) {
     for (key, account) in outcome.iter().flat_map(|it| it.writes()) {

@@ -24,7 +24,7 @@ pub(crate) const SOL: u64 = 1_000_000_000;
 pub(crate) const PAYER: Pubkey = Pubkey::new_from_array([100; 32]);
 
 pub(crate) const OPTIONS: ProcessOptions =
-    ProcessOptions { verify_signatures: false, engine: Engine::Interpreter };
+    ProcessOptions { verify_signatures: false, engine: Engine::Interpreter, budget: None };
 
 pub(crate) const fn key(byte: u8) -> Pubkey {
     Pubkey::new_from_array([byte; 32])

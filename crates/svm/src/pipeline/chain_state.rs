@@ -1,7 +1,7 @@
 //! What transactions are processed against, and how.
 
 use crate::{
-    chain::blockhash_queue::BlockhashQueue,
+    chain::{blockhash_queue::BlockhashQueue, cost::ComputeBudget},
     programs::{cache::ProgramCache, engine::Engine},
     runtime::context::environment::Environment,
 };
@@ -13,11 +13,14 @@ pub struct ProcessOptions {
     pub verify_signatures: bool,
     /// The engine that runs programs.
     pub engine: Engine,
+    /// The compute budget of every transaction, in the place of what it requests; its fee is the same.
+    /// For tools that run transactions with other limits than a cluster would.
+    pub budget: Option<ComputeBudget>,
 }
 
 impl Default for ProcessOptions {
     fn default() -> Self {
-        Self { verify_signatures: true, engine: Engine::default() }
+        Self { verify_signatures: true, engine: Engine::default(), budget: None }
     }
 }
 

@@ -10,7 +10,7 @@
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    chain::{account::AccountStore, cost::ComputeBudget, transaction::Transaction},
+    chain::{account::AccountStore, transaction::Transaction},
     pipeline::{
         chain_state::{ChainState, ProcessOptions},
         check::{check, verify_signatures},
@@ -35,40 +35,12 @@ pub fn process<S: AccountStore>(
     inspector: Option<&mut dyn Inspector>,
     workspace: &mut Workspace,
 ) -> Result<Box<Processed>, TransactionError> {
-    process_with(None, transaction, chain, options, inspector, workspace)
-}
-
-/// Processes a transaction with `budget` in the place of the compute budget that it requests. Its fee
-/// is the same: for tools that run transactions with other limits than a cluster would.
-///
-/// # Errors
-/// As [`process`].
-pub fn process_with_budget<S: AccountStore>(
-    budget: ComputeBudget,
-    transaction: &Transaction,
-    chain: &ChainState<'_, S>,
-    options: &ProcessOptions,
-    inspector: Option<&mut dyn Inspector>,
-    workspace: &mut Workspace,
-) -> Result<Box<Processed>, TransactionError> {
-    process_with(Some(budget), transaction, chain, options, inspector, workspace)
-}
-
-#[inline(always)]
-fn process_with<S: AccountStore>(
-    budget: Option<ComputeBudget>,
-    transaction: &Transaction,
-    chain: &ChainState<'_, S>,
-    options: &ProcessOptions,
-    inspector: Option<&mut dyn Inspector>,
-    workspace: &mut Workspace,
-) -> Result<Box<Processed>, TransactionError> {
     if options.verify_signatures {
         verify_signatures(transaction)?;
     }
     let ChainState { accounts, environment, blockhash_queue, .. } = *chain;
     let mut checked = check(transaction, accounts, environment, blockhash_queue)?;
-    if let Some(budget) = budget {
+    if let Some(budget) = options.budget {
         checked.budget.compute = budget;
     }
     let loaded = load(&checked, chain, workspace)?;
