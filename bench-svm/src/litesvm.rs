@@ -11,14 +11,19 @@ use std::{
 use libloading::{Library, Symbol, library_filename};
 use selkie_bench_seam::{Failure, Side};
 
-/// Builds the library if it is out of date, and loads it until the process ends.
-pub(crate) fn load() -> Result<Box<dyn Side>, Failure> {
+/// Builds the library with some features of `peer` if it is out of date, and loads it until the process
+/// ends.
+///
+/// # Errors
+/// If it cannot be built or loaded.
+pub fn load(features: &[&str]) -> Result<Box<dyn Side>, Failure> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peer");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // Its packages declare a newer compiler than they need.
     let arguments = ["build", "--release", "--locked", "--ignore-rust-version"];
     let built = Command::new(cargo)
         .args(arguments)
+        .args(["--features", &features.join(",")])
         .args(["--target-dir", "target"])
         .current_dir(&folder)
         .stdout(Stdio::null())

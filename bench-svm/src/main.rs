@@ -7,7 +7,6 @@
 
 mod batch;
 mod inputs;
-mod litesvm;
 mod programs;
 mod report;
 mod rows;
@@ -18,6 +17,7 @@ use std::{env, process::ExitCode};
 
 use selkie::Engine;
 use selkie_bench_seam::Failure;
+use selkie_bench_svm::litesvm;
 
 use crate::{
     batch::BLOCKS,
@@ -111,7 +111,7 @@ fn list(options: &Options) -> String {
 
 fn measure(options: &Options) -> Result<String, Failure> {
     let engine = options.engine()?;
-    let litesvm = if options.alone { None } else { Some(litesvm::load()?) };
+    let litesvm = if options.alone { None } else { Some(litesvm::load(&[])?) };
     let bench = Bench { litesvm, selkie: Box::new(SelkieSide(engine)), turns: options.turns };
     let rows = ROWS.iter().filter(|row| options.picks(row.name));
     let lines = rows.map(|row| bench.measure(row)).collect::<Result<Vec<_>, _>>()?;
@@ -137,7 +137,7 @@ fn repeat(times: u32, options: &Options) -> Result<String, Failure> {
 }
 
 fn compare(options: &Options) -> Result<String, Failure> {
-    programs::compare(&*litesvm::load()?, &SelkieSide(options.engine()?), &options.names)
+    programs::compare(&*litesvm::load(&[])?, &SelkieSide(options.engine()?), &options.names)
 }
 
 fn main() -> ExitCode {

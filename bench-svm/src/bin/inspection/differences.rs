@@ -12,6 +12,9 @@ pub(crate) fn of(timeline: &Timeline) -> Vec<u8> {
     differences.bytes
 }
 
+/// The most bytes of a step: a number of the registers that change, and twelve differences.
+const STEP_BYTES_MAX: usize = 2 + 12 * 10;
+
 #[derive(Default)]
 struct Differences {
     bytes: Vec<u8>,
@@ -19,14 +22,25 @@ struct Differences {
     pc: usize,
 }
 
-impl Differences {
+/// The bytes of a step.
+struct Step {
+    bytes: [u8; STEP_BYTES_MAX],
+    len: usize,
+}
+
+impl Step {
     /// Writes seven bits to a byte, the lowest first.
     fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
-            self.bytes.push(number as u8 | 0x80);
+            self.byte(number as u8 | 0x80);
             number >>= 7;
         }
-        self.bytes.push(number as u8);
+        self.byte(number as u8);
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
     }
 
     /// Writes a difference so that small ones take few bytes, whatever their signs.
@@ -38,23 +52,25 @@ impl Differences {
 
 impl Visitor for Differences {
     fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
-        let (pc, registers) = (moment.pc(), *moment.registers());
+        let (pc, registers) = (moment.pc(), moment.registers());
         let mut changed = 0_u64;
         for (index, (new, old)) in registers.iter().zip(&self.last).enumerate() {
             changed |= u64::from(new != old) << index;
         }
         let jumps = pc != self.pc + 1;
-        self.number(changed << 1 | u64::from(jumps));
+        let mut step = Step { bytes: [0; STEP_BYTES_MAX], len: 0 };
+        step.number(changed << 1 | u64::from(jumps));
         if jumps {
-            self.difference(pc as u64, self.pc as u64);
+            step.difference(pc as u64, self.pc as u64);
         }
         while changed > 0 {
             let index = changed.trailing_zeros() as usize;
-            self.difference(registers[index], self.last[index]);
+            step.difference(registers[index], self.last[index]);
+            self.last[index] = registers[index];
             changed &= changed - 1;
         }
-        self.last = registers;
         self.pc = pc;
+        self.bytes.extend_from_slice(&step.bytes[..step.len]);
         ControlFlow::Continue(())
     }
 }

@@ -5,6 +5,7 @@
 //! changes less than the time that passes.
 
 mod differences;
+mod litesvm_trace;
 mod search;
 
 use std::{fs, hint::black_box, io::Write as _, time::Duration};
@@ -19,12 +20,21 @@ use selkie_report::{Profile, Programs, agave};
 const SORT: &str = include_str!("sort.s");
 /// The heap of a program.
 const HEAP: u64 = 0x3_0000_0000;
-/// Turns of each measurement but that of single steps.
-const TURNS: usize = 15;
+/// Turns of a measurement that takes milliseconds.
+const TURNS: usize = 60;
+/// Turns of one that takes longer.
+const LONG_TURNS: usize = 9;
 /// Steps that are gone to.
-const STEPS_GONE_TO: u64 = 1000;
+const STEPS_GONE_TO: usize = 1000;
+/// Bytes whose last writes are looked for.
+const BYTES_LOOKED_FOR: usize = 100;
+/// The bytes that are sorted.
+const SORTED_BYTES: u64 = 950 * 8;
 
 fn main() {
+    if litesvm_trace::measure_peer() {
+        return;
+    }
     let mut svm = Svm::new();
     svm.add_program(address("sort"), program(SORT)).expect("it loads");
     let call = Instruction { program_id: address("sort"), accounts: vec![], data: vec![] };
@@ -35,18 +45,17 @@ fn main() {
     assert!(receipt.is_ok(), "{:?}", receipt.result);
     println!("{} compute units, {} steps", receipt.compute_units, timeline.steps());
     memory_of(open);
-    measure("opening", open);
+    measure("opening", TURNS, open);
     go_to_steps(&timeline);
-    measure("last write of a byte", || {
-        timeline.last_write(timeline.steps(), 0, HEAP, 1).expect("the smallest number is there")
-    });
-    measure("profile", || {
+    last_writes(&timeline);
+    measure("profile", TURNS, || {
         let (mut profile, mut programs) = (Profile::default(), Programs::default());
         profile.add(&timeline, &mut programs);
         assert_eq!(profile.units, receipt.compute_units);
         profile
     });
     traces(&timeline);
+    litesvm_trace::measure_both(&timeline);
     search::measure();
 }
 
@@ -77,9 +86,9 @@ fn times<T>(turns: usize, mut work: impl FnMut() -> T) -> Vec<Duration> {
 }
 
 /// Prints the least and the median time of `work`.
-fn measure<T>(name: &str, work: impl FnMut() -> T) {
-    let times = times(TURNS, work);
-    let (least, median) = (milliseconds(times[0]), milliseconds(times[TURNS / 2]));
+fn measure<T>(name: &str, turns: usize, work: impl FnMut() -> T) {
+    let times = times(turns, work);
+    let (least, median) = (milliseconds(times[0]), milliseconds(times[turns / 2]));
     println!("{name:44} {least:8.2} ms, median {median:8.2} ms");
 }
 
@@ -98,17 +107,42 @@ fn memory_of<T>(open: impl Fn() -> T) {
     println!("{:44} {:8.2} MB", "memory of an open timeline", bytes as f64 / 1e6);
 }
 
-fn go_to_steps(timeline: &Timeline) {
-    let mut random = 1_u64;
-    let times = times(STEPS_GONE_TO as usize, || {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        timeline.state_at((random >> 33) % timeline.steps())
-    });
+/// A generator of numbers, which are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Prints how the times of different pieces of work are distributed.
+fn measure_each<T>(name: &str, count: usize, work: impl FnMut() -> T) {
+    let times = times(count, work);
     let at = |index: usize| milliseconds(times[index]);
-    let (median, most, worst) =
-        (at(times.len() / 2), at(times.len() * 99 / 100), at(times.len() - 1));
-    let name = format!("any of {STEPS_GONE_TO} random steps");
+    let (median, most, worst) = (at(count / 2), at(count * 99 / 100), at(count - 1));
     println!("{name:44} {median:8.2} ms median, 99 % in {most:.2} ms, worst {worst:.2} ms");
+}
+
+fn go_to_steps(timeline: &Timeline) {
+    let mut numbers = Numbers(1);
+    measure_each(&format!("any of {STEPS_GONE_TO} random steps"), STEPS_GONE_TO, || {
+        timeline.state_at(numbers.below(timeline.steps()))
+    });
+}
+
+/// Looks for the last writes of bytes at random steps, and at the end for that of the smallest number,
+/// which came to its place early.
+fn last_writes(timeline: &Timeline) {
+    let last = |step, vaddr| timeline.last_write(step, 0, vaddr, 1);
+    let mut numbers = Numbers(1);
+    measure_each("last write of a random byte", BYTES_LOOKED_FOR, || {
+        last(numbers.below(timeline.steps()), HEAP + numbers.below(SORTED_BYTES))
+    });
+    let end = timeline.steps();
+    let early = last(end, HEAP).expect("the smallest number is there").step;
+    measure(&format!("last write at step {early}, from the end"), TURNS, || last(end, HEAP));
 }
 
 fn traces(timeline: &Timeline) {
@@ -118,9 +152,9 @@ fn traces(timeline: &Timeline) {
         encoder.finish().expect("memory takes it")
     };
     let differences = || differences::of(timeline);
-    measure("trace, differences from step to step", differences);
-    measure("the same, compressed by deflate", || compress(&differences()));
-    measure("trace, 96 bytes for each step", || {
+    measure("trace, differences from step to step", TURNS, differences);
+    measure("the same, compressed by deflate", TURNS, || compress(&differences()));
+    measure("trace, 96 bytes for each step", LONG_TURNS, || {
         let traces = agave::register_traces(timeline);
         traces.iter().map(agave::RegisterTrace::to_bytes).collect::<Vec<_>>()
     });

@@ -1,0 +1,87 @@
+//! LiteSVM's register trace of the same transaction.
+//!
+//! LiteSVM looks for the folder in its environment, which a process should not change for itself: so it
+//! is measured in a process of its own.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{self, Command},
+};
+
+use selkie::{
+    Hash, Instruction, Message, Signer, VersionedMessage, VersionedTransaction, address, ids,
+    keypair,
+};
+use selkie_bench_seam::{Account, Start};
+use selkie_bench_svm::litesvm;
+use selkie_replay::Timeline;
+use selkie_report::{Programs, agave};
+
+use crate::{LONG_TURNS, SORT, measure, program};
+
+/// Where LiteSVM writes its traces.
+const FOLDER: &str = "SBF_TRACE_DIR";
+const COMPUTE_UNITS: u32 = 1_400_000;
+/// The instruction of the compute budget program that sets the limit.
+const SET_COMPUTE_UNIT_LIMIT: u8 = 2;
+
+/// Prints how long it takes to write the same register trace to files, on both sides.
+pub(crate) fn measure_both(timeline: &Timeline) {
+    let folder = |side| env::temp_dir().join(format!("selkie-traces-{}-{side}", process::id()));
+    let (here, there) = (folder("selkie"), folder("litesvm"));
+    measure("register trace in agave's files", LONG_TURNS, || {
+        let files = agave::files(timeline, &mut Programs::default());
+        fs::create_dir_all(&here).expect("the folder can be made");
+        for (name, bytes) in &files {
+            fs::write(here.join(name), bytes).expect("the file can be written");
+        }
+        files
+    });
+    let program = env::current_exe().expect("this program has a file");
+    let status = Command::new(program).env(FOLDER, &there).status().expect("it can be run");
+    assert!(status.success(), "{status}");
+    assert_eq!(largest(&here), largest(&there), "the registers");
+    for folder in [here, there] {
+        fs::remove_dir_all(folder).expect("it can be removed");
+    }
+}
+
+/// Returns the name and size of the largest file of a folder: the registers. The name is their hash.
+fn largest(folder: &Path) -> (u64, PathBuf) {
+    let files = fs::read_dir(folder).expect("it was written").map(|it| it.expect("it can be read"));
+    let files = files.map(|it| (it.metadata().expect("it has some").len(), it.file_name().into()));
+    files.max().expect("it has files")
+}
+
+/// Prints how long LiteSVM takes, if this process is the one that has the folder.
+pub(crate) fn measure_peer() -> bool {
+    if env::var_os(FOLDER).is_none() {
+        return false;
+    }
+    let side = litesvm::load(&["tracing"]).expect("LiteSVM is built");
+    let mut world = side.open(Start::Bare, false).expect("it opens");
+    let (id, loader) = (address("sort"), ids::bpf_loader_upgradeable::ID);
+    world.add_program(id.to_bytes(), &program(SORT), loader.to_bytes()).expect("it loads");
+    let payer = keypair("payer");
+    let owner = ids::system_program::ID.to_bytes();
+    let wallet = Account { lamports: 1 << 40, data: Vec::new(), owner };
+    world.set_account(payer.pubkey().to_bytes(), wallet).expect("it has one");
+    let blockhash = Hash::new_from_array(world.blockhash());
+    let transaction = |number: u32| {
+        let limit = COMPUTE_UNITS.saturating_sub(number).to_le_bytes();
+        let data = [&[SET_COMPUTE_UNIT_LIMIT][..], &limit].concat();
+        let limit = Instruction { program_id: ids::compute_budget::ID, accounts: vec![], data };
+        let call = Instruction { program_id: id, accounts: vec![], data: vec![] };
+        let message =
+            Message::new_with_blockhash(&[limit, call], Some(&payer.pubkey()), &blockhash);
+        let signatures = vec![payer.sign_message(&message.serialize())];
+        let message = VersionedMessage::Legacy(message);
+        wincode::serialize(&VersionedTransaction { signatures, message }).expect("it serializes")
+    };
+    world
+        .queue(&(0..LONG_TURNS as u32).map(transaction).collect::<Vec<_>>())
+        .expect("they can be read");
+    measure("the same by LiteSVM", LONG_TURNS, || world.send(1).expect("it succeeds"));
+    true
+}

@@ -1,0 +1,3 @@
+//! What the benchmarks of this package share.
+
+pub mod litesvm;
