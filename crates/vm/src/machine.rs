@@ -126,6 +126,7 @@ impl<'a> Machine<'a> {
     /// frames are written before they are read, so their old contents do not matter. The window
     /// cache is made when the interpreter first accesses memory.
     #[must_use]
+    #[inline]
     pub fn with_buffers(
         executable: &Executable,
         config: &Config,

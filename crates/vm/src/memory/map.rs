@@ -76,6 +76,7 @@ impl<'a> MemoryMap<'a> {
     /// # Errors
     /// [`Trap::InvalidMemoryRegion`] if two regions overlap or, with aligned mapping, share a
     /// window.
+    #[inline]
     pub fn new(
         mut regions: Vec<Region<'a>>,
         config: &Config,
