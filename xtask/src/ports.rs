@@ -2,8 +2,9 @@
 //! Node.js, and tests for Arm64 in an emulator: the virtual machine's tests and vectors.
 //!
 //! With `--full` it runs all conformance vectors there, the runtime's tests, and random programs beside
-//! anza's interpreter, compares a million encodings with LLVM's, and checks all libraries for Macs with
-//! Intel's processors; without, only the crate that knows processors.
+//! anza's interpreter, compares a million encodings with LLVM's and the listings of docs/jit.md with what
+//! the command prints, and checks all libraries for Macs with Intel's processors; without, only the crate
+//! that knows processors.
 //!
 //! With `--speed` it only compares the interpreter's speed on wasm32 with that on this machine.
 
@@ -186,6 +187,9 @@ fn test(is_full: bool) -> Result<()> {
         return Ok(());
     }
     encodings()?;
+    let mut listings = emulated("test", repository());
+    listings.args(["--quiet", "--locked", "--package", "selkie-cli", "--test", "documents"]);
+    succeed(listings.args(["--", "listings"]))?;
     let mut oracle = emulated("run", &repository().join("oracle"));
     oracle.args(["--release", "--locked", "--ignore-rust-version", "--"]);
     // A process that is emulated cannot start another one.

@@ -5,7 +5,8 @@
 //! file first; where the name is a path (```` ```rs examples/a.rs ````), the block shows that file of the
 //! repository. In a block ```` ```console ````, a line after `$ ` is a command, `selkie` or `cat`;
 //! `? N` after it says that it exits with N instead of 0; the rest, until the next command, is
-//! what it prints. `[..]` stands for anything in a line. With `UPDATE=1`, what is printed is
+//! what it prints. `[..]` stands for anything in a line. A block ```` ```console arm64 ```` or
+//! ```` ```console x86-64 ```` is run on that processor only. With `UPDATE=1`, what is printed is
 //! written into the document.
 
 mod common;
@@ -34,10 +35,13 @@ fn console_blocks_show_what_the_commands_print() {
 
 #[test]
 fn listings_in_the_jit_page_are_current() {
-    if uses_pext() {
+    if PROCESSOR == "arm64" || uses_pext() {
         check(&repository().join("docs/jit.md")).unwrap_or_else(|differing| panic!("{differing}"));
     }
 }
+
+/// The processor whose machine code is listed here, as blocks name it.
+const PROCESSOR: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x86-64" };
 
 /// Whether the JIT uses `pext` for V0 on this processor, as in the listings of docs/jit.md. It does
 /// not where `pext` is missing or slow.
@@ -80,11 +84,12 @@ fn run_document(document: &str, folder: &Path) -> String {
         found.push('\n');
         let Some(info) = line.strip_prefix("```") else { continue };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-        if info == "console" {
+        let text: String = block.iter().map(|line| format!("{line}\n")).collect();
+        if info == "console" || info.strip_prefix("console ") == Some(PROCESSOR) {
             found.push_str(&run_block(&block, folder));
         } else {
-            let text: String = block.iter().map(|line| format!("{line}\n")).collect();
             match info.split_once(' ') {
+                Some(("console", _)) => found.push_str(&text),
                 Some((_, path)) if path.contains('/') => found.push_str(&shown_file(path)),
                 Some((_, name)) => {
                     fs::write(folder.join(name), &text).expect("the folder is writable");

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
 use std::{
+    env,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -73,8 +74,21 @@ pub(crate) fn selkie_into(
     Ok(command.status()?.code())
 }
 
+/// The emulator in which cargo runs this process; none on other processors. A process in it cannot
+/// start another one of its kind.
+fn emulator() -> String {
+    match cfg!(target_arch = "aarch64") {
+        true => env::var("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER").unwrap_or_default(),
+        false => String::new(),
+    }
+}
+
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_selkie"));
+    let program = env!("CARGO_BIN_EXE_selkie");
+    let emulator = emulator();
+    let mut words = emulator.split_whitespace().chain([program]);
+    let mut command = Command::new(words.next().unwrap_or(program));
+    command.args(words);
     command.current_dir(folder).args(arguments).env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1");
     // Of projects that are built, the folder of this one is none.
     command.env_remove("CARGO_TARGET_DIR");
