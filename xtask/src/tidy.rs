@@ -27,6 +27,7 @@ const LINES_MAX: usize = 900;
 /// with other fuzzers.
 const UNSAFE_FILES: &[&str] = &[
     "crates/store/src/lib.rs",
+    "crates/vm/src/block_loop.rs",
     "crates/vm/src/decoded.rs",
     "crates/vm/src/fast_path.rs",
     "crates/vm/src/jit/absent.rs",

@@ -14,7 +14,8 @@ use selkie_isa::{Kind, Operand};
 use crate::{
     counters::BranchCounters,
     decoded::{Action, DecodedInsn, DecodedProgram},
-    fast_path::{Flow, run_blocks},
+    execute::Flow,
+    fast_path::run_blocks,
     host::{Host, Interrupted, Observer},
     machine::Machine,
     program::Program,

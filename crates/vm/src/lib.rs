@@ -39,6 +39,7 @@
     allow(dead_code, unused_imports, reason = "some of it serves machine code alone")
 )]
 
+mod block_loop;
 mod bytes;
 mod chain;
 pub mod config;
@@ -47,6 +48,7 @@ mod decode;
 mod decoded;
 pub mod dirty_pages;
 pub mod error;
+mod execute;
 mod fast_path;
 pub mod frozen;
 pub mod host;
