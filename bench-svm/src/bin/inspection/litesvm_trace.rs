@@ -61,27 +61,27 @@ pub(crate) fn measure_peer() -> bool {
     }
     let side = litesvm::load(&["tracing"]).expect("LiteSVM is built");
     let mut world = side.open(Start::Bare, false).expect("it opens");
-    let (id, loader) = (address("sort"), ids::bpf_loader_upgradeable::ID);
-    world.add_program(id.to_bytes(), &program(SORT), loader.to_bytes()).expect("it loads");
-    let payer = keypair("payer");
+    let (id, loader) = (address("sort").to_bytes(), ids::bpf_loader_upgradeable::ID.to_bytes());
+    world.add_program(id, &program(SORT), loader).expect("it loads");
     let owner = ids::system_program::ID.to_bytes();
     let wallet = Account { lamports: 1 << 40, data: Vec::new(), owner };
-    world.set_account(payer.pubkey().to_bytes(), wallet).expect("it has one");
+    world.set_account(keypair("payer").pubkey().to_bytes(), wallet).expect("it has one");
     let blockhash = Hash::new_from_array(world.blockhash());
-    let transaction = |number: u32| {
-        let limit = COMPUTE_UNITS.saturating_sub(number).to_le_bytes();
-        let data = [&[SET_COMPUTE_UNIT_LIMIT][..], &limit].concat();
-        let limit = Instruction { program_id: ids::compute_budget::ID, accounts: vec![], data };
-        let call = Instruction { program_id: id, accounts: vec![], data: vec![] };
-        let message =
-            Message::new_with_blockhash(&[limit, call], Some(&payer.pubkey()), &blockhash);
-        let signatures = vec![payer.sign_message(&message.serialize())];
-        let message = VersionedMessage::Legacy(message);
-        wincode::serialize(&VersionedTransaction { signatures, message }).expect("it serializes")
-    };
-    world
-        .queue(&(0..LONG_TURNS as u32).map(transaction).collect::<Vec<_>>())
-        .expect("they can be read");
+    let wire: Vec<_> = (0..LONG_TURNS as u32).map(|number| wire(blockhash, number)).collect();
+    world.queue(&wire).expect("they can be read");
     measure("the same by LiteSVM", LONG_TURNS, || world.send(1).expect("it succeeds"));
     true
+}
+
+/// A serialized transaction that sorts. Its compute unit limit differs by the number.
+fn wire(blockhash: Hash, number: u32) -> Vec<u8> {
+    let limit = COMPUTE_UNITS.saturating_sub(number).to_le_bytes();
+    let data = [&[SET_COMPUTE_UNIT_LIMIT][..], &limit].concat();
+    let limit = Instruction { program_id: ids::compute_budget::ID, accounts: vec![], data };
+    let call = Instruction { program_id: address("sort"), accounts: vec![], data: vec![] };
+    let payer = keypair("payer");
+    let message = Message::new_with_blockhash(&[limit, call], Some(&payer.pubkey()), &blockhash);
+    let signatures = vec![payer.sign_message(&message.serialize())];
+    let message = VersionedMessage::Legacy(message);
+    wincode::serialize(&VersionedTransaction { signatures, message }).expect("it serializes")
 }
