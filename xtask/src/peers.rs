@@ -75,6 +75,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     )
 }
 
+/// The target folder of the suites, shared with the crates of `compat`.
+pub(crate) fn target() -> PathBuf {
+    repository().join("target/peers/cargo")
+}
+
 /// The rows of a table, without its heading.
 fn rows(path: &str) -> Result<Vec<Vec<String>>> {
     let text = fs::read_to_string(repository().join(path)).context(path.to_owned())?;

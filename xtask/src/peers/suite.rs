@@ -101,8 +101,7 @@ impl Suite {
         let folder = repository().join("target/peers").join(self.name());
         self.make(&folder, Part::Tests, left_out, Side::Selkie)?;
         self.build_programs(&folder, checkout)?;
-        let package =
-            Package { name: self.name(), folder, target: repository().join("target/peers/cargo") };
+        let package = Package { name: self.name(), folder, target: super::target() };
         let ((), compiled) = timed(|| package.compile())?;
         let (outcome, run) = timed(|| package.test())?;
         Ok(Outcome { compiled: compiled.wall, run: run.wall, ..outcome })
