@@ -56,6 +56,7 @@ mod index;
 mod landed;
 mod node;
 mod options;
+mod pace;
 mod producer;
 mod query;
 mod recent_airdrops;

@@ -3,6 +3,7 @@
 //! After each block it opens the bank of the next one, in which transactions are simulated. If the
 //! block comes in another slot than expected, since time has passed, that bank is replaced.
 
+use core::time::Duration;
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, atomic::Ordering, mpsc::SyncSender},
@@ -23,9 +24,10 @@ use crate::{
     events::Event,
     genesis, landed,
     options::{BlockMode, Finality},
+    pace::Pace,
     recording,
     shared::Shared,
-    timeline::{Moment, Timeline},
+    timeline::{Moment, Timeline, milliseconds},
 };
 
 /// The number of frozen banks that are kept for readers.
@@ -61,6 +63,7 @@ pub(crate) struct Producer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) forks: Forks,
     pub(crate) time: Timeline,
+    pace: Pace,
     pub(crate) tip: Arc<Bank>,
     /// The open bank after the tip.
     pub(crate) working: Arc<Bank>,
@@ -101,6 +104,7 @@ impl Producer {
         let transaction_count = header.transaction_count;
         Self {
             lasting_slot: tip.slot(),
+            pace: Pace::new(shared.options.slot_milliseconds),
             shared,
             forks,
             time,
@@ -134,6 +138,14 @@ impl Producer {
             BlockMode::Manual => false,
         };
         if is_due { self.time.next_slot_at() } else { None }
+    }
+
+    /// Returns how long transactions that came together should wait for others.
+    pub(crate) fn wait_for_others(&self) -> Duration {
+        match self.mode {
+            BlockMode::OnDemand => self.pace.wait(milliseconds(self.shared.clock())),
+            BlockMode::Interval | BlockMode::Manual => Duration::ZERO,
+        }
     }
 
     /// Adds transactions, and makes a block of them if that is the mode.
@@ -311,6 +323,7 @@ impl Producer {
         self.transaction_count = block.transaction_count;
         let slots = bank.slot().saturating_sub(parent.slot());
         self.time.advance(slots, moment.counts);
+        self.pace.advance(milliseconds(self.shared.clock()));
         self.feature_slots.retain(|since| *since > bank.slot());
         self.tip = Arc::clone(&bank);
         if is_lasting {

@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::{
     fmt,
     sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError},
+    thread,
 };
 
 use crate::{
@@ -55,8 +56,12 @@ pub(crate) fn run(mut producer: Producer, commands: &Receiver<Command>) {
         };
         match command {
             Command::Transaction(first) => {
-                let transactions;
-                (transactions, next) = batch(first, commands);
+                let mut transactions = vec![*first];
+                next = take_waiting(&mut transactions, commands);
+                if transactions.len() > 1 && next.is_none() {
+                    thread::sleep(producer.wait_for_others());
+                    next = take_waiting(&mut transactions, commands);
+                }
                 let _ = producer.add(transactions);
             }
             Command::Call(call) => call(&mut producer),
@@ -78,20 +83,18 @@ fn wait(producer: &Producer, commands: &Receiver<Command>) -> Result<Command, Re
     commands.recv_timeout(Duration::from_millis(due.saturating_sub(now)))
 }
 
-/// Takes the transactions that are waiting behind the first one; also the command behind them.
-fn batch(
-    first: Box<Submission>,
+/// Takes the transactions that are waiting; returns the command behind them.
+fn take_waiting(
+    transactions: &mut Vec<Submission>,
     commands: &Receiver<Command>,
-) -> (Vec<Submission>, Option<Command>) {
-    let mut transactions = vec![*first];
+) -> Option<Command> {
     while transactions.len() < TRANSACTIONS_MAX {
-        match commands.try_recv() {
-            Ok(Command::Transaction(next)) => transactions.push(*next),
-            Ok(other) => return (transactions, Some(other)),
-            Err(_) => break,
+        match commands.try_recv().ok()? {
+            Command::Transaction(next) => transactions.push(*next),
+            other => return Some(other),
         }
     }
-    (transactions, None)
+    None
 }
 
 /// Queues a transaction unless too many are waiting.
