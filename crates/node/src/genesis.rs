@@ -5,6 +5,7 @@ use selkie_ledger::{Block, Header, Stake};
 use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
 use selkie_svm::{
     EpochStake, FeatureSet, Transaction,
+    cost::BLOCKHASHES_VALID,
     sysvars::{EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent, minimum_balance},
 };
 use sha2::{Digest, Sha256};
@@ -26,8 +27,6 @@ use crate::{
 const STAKE: u64 = 400_000_000_000_000_000;
 /// The balance of the identity, in lamports.
 const IDENTITY_LAMPORTS: u64 = 500_000_000_000;
-/// The number of blockhashes that are written to a ledger.
-const BLOCKHASHES_KEPT: usize = 151;
 
 /// Returns the rent of a new cluster: mainnet's.
 pub(crate) fn rent() -> Rent {
@@ -166,7 +165,7 @@ pub(crate) fn hash(state: &State, created: i64) -> Hash {
 pub(crate) fn to_header(bank: &Bank, header: Header) -> Header {
     let environment = bank.environment();
     let blockhashes = bank.blockhashes();
-    let skipped = blockhashes.len().saturating_sub(BLOCKHASHES_KEPT);
+    let skipped = blockhashes.len().saturating_sub(BLOCKHASHES_VALID);
     let stakes = bank.stakes();
     Header {
         slot: bank.slot(),
@@ -198,7 +197,7 @@ pub(crate) fn from_ledger<'b>(
     let dropped = first.and_then(|first| header.blockhashes.iter().position(|it| *it == first));
     let blockhashes = header.blockhashes.iter().skip(dropped.unwrap_or(0)).copied().collect();
     // Transactions of older blocks are too old to be processed again.
-    let newest = blocks.rev().take(BLOCKHASHES_KEPT);
+    let newest = blocks.rev().take(BLOCKHASHES_VALID);
     let transactions = newest.flat_map(|block| &block.transactions);
     let processed = transactions.filter_map(|landed| {
         let transaction = Transaction::new(landed.transaction.clone(), features).ok()?;

@@ -6,12 +6,14 @@
 
 use core::time::Duration;
 
+use selkie_svm::{blockhash_queue::BLOCKHASHES_MAX, cost::BLOCKHASHES_VALID};
+
 /// The slot times for which a blockhash is valid.
-const VALID_SLOTS: u64 = 150;
+const VALID_SLOTS: u64 = BLOCKHASHES_VALID as u64 - 1;
 /// The blocks that may follow each other at once.
 const BURST: u64 = 1024;
 /// The other blocks in the time for which a blockhash is valid.
-const STEADY: u64 = 3072;
+const STEADY: u64 = BLOCKHASHES_MAX as u64 - BURST;
 
 /// Blocks that were made, and the rate at which they may go on.
 #[derive(Debug)]

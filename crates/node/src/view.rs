@@ -7,6 +7,7 @@ use selkie_ledger::{LoadedAddresses, Meta};
 use selkie_svm::{
     Engine, FeatureSet, ProcessOptions, Transaction, TransactionBudget,
     budget::Requests,
+    cost::BLOCKHASHES_VALID,
     sysvars::{EpochSchedule, Rent, minimum_balance},
 };
 use solana_account::{AccountSharedData, ReadableAccount};
@@ -22,7 +23,7 @@ use solana_transaction_error::TransactionError;
 use crate::{index::TokenIndex, landed, options::Finality, shared::Shared};
 
 /// For how many block heights a blockhash is valid.
-const BLOCKHASH_HEIGHTS: u64 = 150;
+const BLOCKHASH_HEIGHTS: u64 = BLOCKHASHES_VALID as u64 - 1;
 /// How often a simulation is repeated because a block was made meanwhile.
 const SIMULATION_ATTEMPTS: usize = 4;
 /// How simulations run: signatures are verified before.

@@ -11,7 +11,7 @@ use crate::chain::{cost::BLOCKHASHES_VALID, message_id::MessageId};
 const NONCE_SLOTS: usize = 300;
 
 /// How many blockhashes are kept at most, if several have the same age.
-const BLOCKHASHES_MAX: usize = 4096;
+pub const BLOCKHASHES_MAX: usize = 4096;
 
 /// Recent blockhashes, and the transactions processed under each.
 ///
