@@ -68,7 +68,7 @@ pub(crate) fn save(paths: &[PathBuf], url: Option<&str>, to: &Path) -> Result<Ve
             anyhow!("--save-replay writes transactions of a node, and {} is none", path.display())
         });
         let signature = signature.advise("name it by its signature, with --url")?;
-        for fixture in fetch(url, &signature)?.fixtures() {
+        for fixture in fetch_from(url, &signature)?.fixtures() {
             saved.push(fixture.clone());
         }
     }
@@ -81,13 +81,17 @@ fn signature(path: &Path) -> Option<Signature> {
     path.file_name()?.to_str()?.parse().ok()
 }
 
-/// Takes a landed transaction from a node.
-fn fetch(url: Option<&str>, signature: &Signature) -> Result<ReplayFile> {
+/// Takes the transaction with a signature from the node with a URL.
+fn fetch_from(url: Option<&str>, signature: &Signature) -> Result<ReplayFile> {
     let url = url.ok_or_else(|| anyhow!("there is no file {signature}"));
     let client = Client::new(url.advise("--url URL takes the transaction of a running node")?)?;
-    let params = json!([signature.to_string()]);
+    fetch(&client, &signature.to_string())
+}
+
+/// Takes a landed transaction from a node.
+pub(crate) fn fetch(client: &Client, signature: &str) -> Result<ReplayFile> {
     let replay: Option<String> = client
-        .call("selkie_replayTransaction", &params)
+        .call("selkie_replayTransaction", &json!([signature]))
         .with_context(|| format!("cannot replay {signature}"))
         .advise("only `selkie node` keeps the state before its newest transactions")?;
     let missing = || anyhow!("{} has no transaction {signature}", client.url());
@@ -99,7 +103,7 @@ fn fetch(url: Option<&str>, signature: &Signature) -> Result<ReplayFile> {
 /// Opens a replay file, or takes the transaction with a signature from a node.
 pub(crate) fn open(path: &Path, url: Option<&str>) -> Result<ReplayFile> {
     if let Some(signature) = signature(path).filter(|_| !path.exists()) {
-        return fetch(url, &signature);
+        return fetch_from(url, &signature);
     }
     let opened = match ReplayFile::open(path) {
         // Only the other errors name the file.

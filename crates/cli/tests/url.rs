@@ -104,6 +104,25 @@ fn what_fails_here_is_explained_and_not_sent() {
 }
 
 #[test]
+fn a_nodes_newest_transactions_become_items_with_the_same_results() {
+    let folder = prepared("url-import");
+    let node = Node::start(&folder, &[]);
+    let check = |line: &str| node.check(&folder, line);
+    check(&format!("airdrop 100 {PAYER}"));
+    check(&format!("deploy counter.s {PAYER}"));
+    check("account set vault --name vault=pda:counter:vault --owner counter --data u64:40");
+    check(&format!("send -P counter -a vault:w -d u64:2 {PAYER}"));
+    let imported = check("batch import --out items --json").json();
+    assert!(imported["items"].as_u64().unwrap() >= 5, "{imported}");
+    assert_eq!(imported["differing"], 0, "{imported}");
+    assert_eq!(imported["skipped"], serde_json::json!([]));
+    let run = selkie(&folder, &["batch", "run", "items", "--out", "results"]);
+    assert_eq!(run.code, Some(0), "{}", run.text());
+    let verified = selkie(&folder, &["batch", "verify", "results", "--items", "items"]);
+    assert_eq!(verified.code, Some(0), "{}", verified.text());
+}
+
+#[test]
 fn a_landed_transaction_is_looked_into_by_its_signature() {
     let folder = prepared("url-replay");
     let node = Node::start(&folder, &[]);

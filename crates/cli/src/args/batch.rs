@@ -32,6 +32,7 @@ pub(crate) enum BatchCommand {
 Examples:
   selkie batch import recordings/ --out items        of SELKIE_RECORD=recordings cargo test
   selkie batch import fixtures/ --out items          Firedancer's transaction fixtures
+  selkie batch import --url localhost --out items    the newest 256 blocks of a running `selkie node`
   selkie batch run items --out results               runs them, and says which differ
 
 Files are taken by the end of their names:
@@ -41,8 +42,11 @@ Files are taken by the end of their names:
 Others in a folder are left out.")]
 pub(crate) struct BatchImportArgs {
     /// Files, or folders of files
-    #[arg(required = true)]
+    #[arg(required_unless_present = "url")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Take the newest transactions of a running `selkie node`: a URL, or a name such as localhost
+    #[arg(short, long, value_name = "URL")]
+    pub(crate) url: Option<String>,
     /// The folder of items, which is created
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) out: PathBuf,

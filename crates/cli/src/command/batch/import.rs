@@ -1,5 +1,6 @@
 //! `selkie batch import`: items of recorded transactions.
 
+mod node;
 mod rpc;
 
 use std::{
@@ -44,10 +45,13 @@ const CONTENTS_AT_ONCE: usize = 64;
 const SHOWN: usize = 10;
 
 pub(crate) fn run(ui: &mut Ui, args: &BatchImportArgs) -> Result<Status> {
-    let files = files(&args.paths)?;
+    let files = if args.paths.is_empty() { Vec::new() } else { files(&args.paths)? };
     let mut importer = Importer::new(&args.out, args.rows.get())?;
     for (path, convert) in files {
         convert(&path, &mut importer).with_context(|| path.display().to_string())?;
+    }
+    if let Some(url) = &args.url {
+        node::add(url, &mut importer)?;
     }
     let imported = importer.finish()?;
     report(ui, &imported)
@@ -103,13 +107,7 @@ fn fixture(path: &Path, importer: &mut Importer) -> Result<()> {
 }
 
 fn replay(path: &Path, importer: &mut Importer) -> Result<()> {
-    let file = ReplayFile::open(path)?;
-    for (index, fixture) in file.fixtures().iter().enumerate() {
-        let prepared = file.prepared(index)?;
-        let compare = |receipt: &Receipt| fixture.compare(receipt, &|name| file.blob(name));
-        importer.add(path, &prepared, &compare)?;
-    }
-    Ok(())
+    importer.add_replays(path, &ReplayFile::open(path)?)
 }
 
 /// Writes the items.
@@ -184,6 +182,16 @@ impl Importer {
     fn skip(&mut self, path: &Path, reason: String) {
         let entry = self.imported.skipped.entry(reason);
         entry.or_insert_with(|| (0, path.to_owned())).0 += 1;
+    }
+
+    /// Adds the transactions of a replay file.
+    fn add_replays(&mut self, path: &Path, file: &ReplayFile) -> Result<()> {
+        for (index, fixture) in file.fixtures().iter().enumerate() {
+            let prepared = file.prepared(index)?;
+            let compare = |receipt: &Receipt| fixture.compare(receipt, &|name| file.blob(name));
+            self.add(path, &prepared, &compare)?;
+        }
+        Ok(())
     }
 
     /// Adds a transaction. `compare` says how a result differs from the recorded one.

@@ -1,0 +1,45 @@
+//! The newest transactions of a running node.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Importer;
+use crate::{client::Client, replays};
+
+/// How many of its newest blocks are asked for: a node keeps the state before those.
+const BLOCKS: usize = 256;
+/// The most slots that servers look for blocks in.
+const SLOTS_MAX: u64 = 500_000;
+
+/// The part of a block that is asked for.
+#[derive(Deserialize)]
+struct Block {
+    signatures: Vec<String>,
+}
+
+/// Adds the transactions of the newest blocks, oldest first.
+pub(super) fn add(url: &str, importer: &mut Importer) -> Result<()> {
+    let client = Client::new(url)?;
+    let slot: u64 = client.call("getSlot", &json!([]))?;
+    let slots: Vec<u64> =
+        client.call("getBlocks", &json!([slot.saturating_sub(SLOTS_MAX), slot]))?;
+    for slot in slots.iter().skip(slots.len().saturating_sub(BLOCKS)) {
+        let form = json!({
+            "transactionDetails": "signatures",
+            "rewards": false,
+            "maxSupportedTransactionVersion": 1,
+        });
+        let block: Block = client.call("getBlock", &json!([slot, form]))?;
+        for signature in block.signatures {
+            let path = Path::new(&signature);
+            match replays::fetch(&client, &signature) {
+                Ok(file) => importer.add_replays(path, &file)?,
+                Err(error) => importer.skip(path, error.root_cause().to_string()),
+            }
+        }
+    }
+    Ok(())
+}
