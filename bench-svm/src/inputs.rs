@@ -1,19 +1,15 @@
 //! Calls a program with inputs, instructions and the accounts that they use; every result must be the
 //! same on both sides.
 
-use selkie::{
-    AccountMeta, Hash, Instruction, Message, Pubkey, Signer, VersionedMessage,
-    VersionedTransaction, ids, programs,
-};
+use selkie::{AccountMeta, Hash, Instruction, Pubkey, Signer, ids, programs};
 use selkie_bench_seam::{Account, Failure, Side, Start, World};
+use selkie_bench_svm::call::call;
 use serde_json::{Deserializer, Value};
 
 use crate::scene::{payer, wallet};
 
 /// The compute unit limit of the first input.
 const COMPUTE_UNITS: u32 = 1_000_000;
-/// The instruction of the compute budget program that sets the limit.
-const SET_COMPUTE_UNIT_LIMIT: u8 = 2;
 
 /// An instruction and the accounts that it uses.
 struct Input {
@@ -105,26 +101,11 @@ impl Input {
             world.set_account(key.to_bytes(), account.clone())?;
         }
         let blockhash = Hash::new_from_array(world.blockhash());
-        world.queue(&[self.wire(blockhash, number)])?;
+        let limit = COMPUTE_UNITS.saturating_add(number);
+        world.queue(&[call(self.instruction.clone(), limit, blockhash)])?;
         let outcome = world.send_next()?;
         let accounts: Vec<_> = accounts().map(|(key, _)| world.account(&key.to_bytes())).collect();
         Ok(format!("{outcome:?} {accounts:?}"))
-    }
-
-    /// A serialized transaction with signatures that are not checked, and a compute unit limit that
-    /// differs by the number.
-    fn wire(&self, blockhash: Hash, number: u32) -> Vec<u8> {
-        let limit = COMPUTE_UNITS.saturating_add(number).to_le_bytes();
-        let data = [&[SET_COMPUTE_UNIT_LIMIT][..], &limit].concat();
-        let limit = Instruction { program_id: ids::compute_budget::ID, accounts: vec![], data };
-        let payer = payer();
-        let instructions = [limit, self.instruction.clone()];
-        let message = Message::new_with_blockhash(&instructions, Some(&payer.pubkey()), &blockhash);
-        let mut signatures = vec![payer.sign_message(&message.serialize())];
-        signatures.resize(message.header.num_required_signatures.into(), Default::default());
-        let message = VersionedMessage::Legacy(message);
-        let transaction = VersionedTransaction { signatures, message };
-        wincode::serialize(&transaction).expect("a transaction serializes")
     }
 }
 

@@ -1,3 +1,4 @@
 //! What the benchmarks of this package share.
 
+pub mod call;
 pub mod litesvm;

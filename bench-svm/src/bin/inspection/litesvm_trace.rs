@@ -9,12 +9,9 @@ use std::{
     process::{self, Command},
 };
 
-use selkie::{
-    Hash, Instruction, Message, Signer, VersionedMessage, VersionedTransaction, address, ids,
-    keypair,
-};
+use selkie::{Hash, Instruction, Signer, address, ids, keypair};
 use selkie_bench_seam::{Account, Start};
-use selkie_bench_svm::litesvm;
+use selkie_bench_svm::{call::call, litesvm};
 use selkie_replay::Timeline;
 use selkie_report::{Programs, agave};
 
@@ -22,9 +19,8 @@ use crate::{LONG_TURNS, SORT, measure, program};
 
 /// Where LiteSVM writes its traces.
 const FOLDER: &str = "SBF_TRACE_DIR";
+/// The limit of the first transaction; those of others differ, which makes them others.
 const COMPUTE_UNITS: u32 = 1_400_000;
-/// The instruction of the compute budget program that sets the limit.
-const SET_COMPUTE_UNIT_LIMIT: u8 = 2;
 
 /// Prints how long it takes to write the same register trace to files, on both sides.
 pub(crate) fn measure_both(timeline: &Timeline) {
@@ -67,21 +63,10 @@ pub(crate) fn measure_peer() -> bool {
     let wallet = Account { lamports: 1 << 40, data: Vec::new(), owner };
     world.set_account(keypair("payer").pubkey().to_bytes(), wallet).expect("it has one");
     let blockhash = Hash::new_from_array(world.blockhash());
-    let wire: Vec<_> = (0..LONG_TURNS as u32).map(|number| wire(blockhash, number)).collect();
-    world.queue(&wire).expect("they can be read");
+    let sort = Instruction { program_id: address("sort"), accounts: vec![], data: vec![] };
+    let limits = (0..LONG_TURNS as u32).map(|number| COMPUTE_UNITS - number);
+    let calls: Vec<_> = limits.map(|limit| call(sort.clone(), limit, blockhash)).collect();
+    world.queue(&calls).expect("they can be read");
     measure("the same by LiteSVM", LONG_TURNS, || world.send(1).expect("it succeeds"));
     true
-}
-
-/// A serialized transaction that sorts. Its compute unit limit differs by the number.
-fn wire(blockhash: Hash, number: u32) -> Vec<u8> {
-    let limit = COMPUTE_UNITS.saturating_sub(number).to_le_bytes();
-    let data = [&[SET_COMPUTE_UNIT_LIMIT][..], &limit].concat();
-    let limit = Instruction { program_id: ids::compute_budget::ID, accounts: vec![], data };
-    let call = Instruction { program_id: address("sort"), accounts: vec![], data: vec![] };
-    let payer = keypair("payer");
-    let message = Message::new_with_blockhash(&[limit, call], Some(&payer.pubkey()), &blockhash);
-    let signatures = vec![payer.sign_message(&message.serialize())];
-    let message = VersionedMessage::Legacy(message);
-    wincode::serialize(&VersionedTransaction { signatures, message }).expect("it serializes")
 }
