@@ -25,6 +25,8 @@ const TRANSFERS: usize = 3000;
 /// How many addresses pay; fewer than the transfers of a life by a factor below 1000, which is the
 /// most that a request for an address's history returns.
 const PAYERS: u64 = 8;
+/// After so many kills a line says how far it is.
+const KILLS_PER_LINE: usize = 50;
 /// Statuses of a request.
 const STATUSES_MAX: usize = 256;
 
@@ -51,8 +53,8 @@ pub(crate) fn run(launch: &Launch, scratch: &Path, kills: usize) -> Result<Vec<F
         books
             .check(&mut client, &finalized, &signed)
             .with_context(|| format!("after kill {kill}, {life:?} into its life"))?;
+        show_progress(kill);
     }
-    let start = |name: &str, value| Figure::new(name, value, "ms", Goal::Below(200.0));
     Ok(vec![
         Figure::new("kills survived", kills as f64, "", Goal::None),
         Figure::new("finalized transactions found again", count as f64, "", Goal::None),
@@ -60,6 +62,16 @@ pub(crate) fn run(launch: &Launch, scratch: &Path, kills: usize) -> Result<Vec<F
         start("start after a kill, median", percentile(&mut times, 0.5)),
         start("start after a kill, longest", percentile(&mut times, 1.0)),
     ])
+}
+
+fn start(name: &str, milliseconds: f64) -> Figure {
+    Figure::new(name, milliseconds, "ms", Goal::Below(200.0))
+}
+
+fn show_progress(kills: usize) {
+    if kills.is_multiple_of(KILLS_PER_LINE) {
+        eprintln!("{kills} kills survived");
+    }
 }
 
 /// Random moments, different in each run: what was found is in the error, and in the ledger.
