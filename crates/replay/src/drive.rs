@@ -3,7 +3,7 @@
 //! Compute units only ever decrease, by at least one for each instruction, so the units that remain
 //! identify a step. The engine runs until as many remain as at the next waypoint, and counts nothing.
 
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 
 use selkie::{
     Detail, Inspector, InstructionError, InvokeContext, Machine, MemoryMap, Next, SyscallCall,
@@ -31,6 +31,8 @@ pub(crate) struct Driver<'a, V> {
     pub(crate) visitor: &'a mut V,
     /// The waypoints still ahead, the next one last.
     waypoints: Vec<Waypoint>,
+    /// The steps that the visitor sees; the visit ends behind them.
+    pub(crate) range: Range<u64>,
     /// Edits by their steps.
     edits: &'a [(u64, Edit)],
     /// The number of the next step; unknown while steps are skipped.
@@ -54,6 +56,7 @@ impl<'a, V: Visitor> Driver<'a, V> {
         Self {
             visitor,
             waypoints,
+            range: 0..u64::MAX,
             edits,
             step: Some(0),
             invocations: 0,
@@ -106,6 +109,12 @@ impl<'a, V: Visitor> Driver<'a, V> {
         let first = self.edits.partition_point(|(at, _)| *at < step);
         for (_, edit) in self.edits.iter().skip(first).take_while(|(at, _)| *at == step) {
             edit.apply(machine);
+        }
+        if step < self.range.start {
+            return ControlFlow::Continue(());
+        }
+        if step >= self.range.end {
+            return ControlFlow::Break(());
         }
         let invocation = self.stack.last().copied().unwrap_or_default();
         self.visitor.step(&mut Moment { step, invocation, machine, context })

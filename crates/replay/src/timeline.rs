@@ -3,8 +3,7 @@
 use core::ops::{ControlFlow, Range};
 
 use selkie::{
-    AccountSharedData, Detail, InstructionError, InvokeContext, MemoryMap, Pubkey,
-    ReadableAccount as _, Receipt, ReturnData, Svm, SyscallCall,
+    AccountSharedData, Pubkey, ReadableAccount as _, Receipt, ReturnData, Svm,
     fixture::{Fixture, FixtureError, Prepared},
     runtime::program_cache::ProgramFile,
 };
@@ -113,9 +112,7 @@ impl Timeline {
     /// no writes.
     pub fn visit_range(&self, range: Range<u64>, visitor: &mut impl Visitor) {
         if range.start < range.end.min(self.steps()) {
-            let waypoints = self.waypoints([range.start]);
-            let mut ranged = Ranged { range, visitor };
-            self.run(waypoints, &mut ranged);
+            self.run(self.waypoints([range.start]), range, visitor);
         }
     }
 
@@ -135,7 +132,7 @@ impl Timeline {
         let waypoints = self.waypoints(waypoints);
         let callers = callers.iter().map(|call| call.step).collect();
         let mut capture = Capture { callers, step, levels: Vec::new(), state: None };
-        self.run(waypoints, &mut capture);
+        self.run(waypoints, 0..u64::MAX, &mut capture);
         capture.state.unwrap_or_else(|| self.end())
     }
 
@@ -179,8 +176,9 @@ impl Timeline {
         self.index = index;
     }
 
-    fn run<V: Visitor>(&self, waypoints: Vec<Waypoint>, visitor: &mut V) {
+    fn run<V: Visitor>(&self, waypoints: Vec<Waypoint>, range: Range<u64>, visitor: &mut V) {
         let mut driver = Driver::new(visitor, waypoints, &self.edits);
+        driver.range = range;
         self.prepared.run(&mut driver);
         debug_assert!(!driver.has_diverged, "a transaction goes the same way each time");
     }
@@ -251,56 +249,6 @@ impl Visitor for Capture {
             return_data: ReturnData::clone(moment.context.return_data()),
         });
         ControlFlow::Break(())
-    }
-}
-
-/// Shows a visitor the steps of a range.
-struct Ranged<'a, V> {
-    range: Range<u64>,
-    visitor: &'a mut V,
-}
-
-impl<V: Visitor> Visitor for Ranged<'_, V> {
-    fn detail(&self) -> Detail {
-        self.visitor.detail()
-    }
-
-    fn enter(&mut self, invocation: usize, context: &InvokeContext<'_>) {
-        self.visitor.enter(invocation, context);
-    }
-
-    fn leave(
-        &mut self,
-        invocation: usize,
-        context: &InvokeContext<'_>,
-        result: &Result<(), InstructionError>,
-    ) {
-        self.visitor.leave(invocation, context, result);
-    }
-
-    fn syscall(&mut self, context: &InvokeContext<'_>, call: &SyscallCall<'_>) {
-        self.visitor.syscall(context, call);
-    }
-
-    fn syscall_end(
-        &mut self,
-        context: &InvokeContext<'_>,
-        call: &SyscallCall<'_>,
-        memory: &mut MemoryMap<'_>,
-        units_left: u64,
-        result: Option<u64>,
-    ) {
-        self.visitor.syscall_end(context, call, memory, units_left, result);
-    }
-
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
-        if moment.step < self.range.start {
-            return ControlFlow::Continue(());
-        }
-        if moment.step >= self.range.end {
-            return ControlFlow::Break(());
-        }
-        self.visitor.step(moment)
     }
 }
 
