@@ -91,6 +91,7 @@ pub use crate::{
     node::Node,
     options::{BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},
     query::{AddressQuery, NoBlock, PerformanceSample, Stats, Status},
+    recording::RECORDED_BLOCKS_MAX,
     replay::Recording,
     send::SendOptions,
     shared::Info,

@@ -17,8 +17,8 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
-/// How many blocks are kept at most.
-const BLOCKS_MAX: usize = 256;
+/// Of how many blocks with transactions the state before is kept at most.
+pub const RECORDED_BLOCKS_MAX: usize = 256;
 /// How many transactions are kept at most, unless the newest block has more.
 const TRANSACTIONS_MAX: usize = 4096;
 /// How many bytes of account data that they changed, before and afterwards, are kept at most.
@@ -60,7 +60,7 @@ impl Recordings {
     }
 
     fn is_too_much(&self) -> bool {
-        self.blocks.len() > BLOCKS_MAX
+        self.blocks.len() > RECORDED_BLOCKS_MAX
             || self.transactions > TRANSACTIONS_MAX
             || self.bytes > BYTES_MAX
     }
@@ -154,7 +154,7 @@ mod tests {
     fn the_oldest_blocks_are_dropped() {
         let environment = Arc::default();
         let mut recordings = Recordings::default();
-        let slots = 0..BLOCKS_MAX as u64 + 2;
+        let slots = 0..RECORDED_BLOCKS_MAX as u64 + 2;
         slots.clone().for_each(|slot| recordings.add(vec![kept(slot, &environment)]));
         let is_kept = |slot: &u64| recordings.find(&Signature::default(), *slot).is_some();
         assert_eq!(slots.filter(|slot| !is_kept(slot)).collect::<Vec<_>>(), [0, 1]);

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use anyhow::Result;
+use selkie_node::RECORDED_BLOCKS_MAX;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Importer;
 use crate::{client::Client, replays};
 
-/// How many of its newest blocks are asked for: a node keeps the state before those.
-const BLOCKS: usize = 256;
 /// The most slots that servers look for blocks in.
 const SLOTS_MAX: u64 = 500_000;
 
@@ -20,25 +19,32 @@ struct Block {
     signatures: Vec<String>,
 }
 
-/// Adds the transactions of the newest blocks, oldest first.
+/// Adds the transactions of the blocks before which a node keeps the state, oldest first.
 pub(super) fn add(url: &str, importer: &mut Importer) -> Result<()> {
     let client = Client::new(url)?;
     let slot: u64 = client.call("getSlot", &json!([]))?;
     let slots: Vec<u64> =
         client.call("getBlocks", &json!([slot.saturating_sub(SLOTS_MAX), slot]))?;
-    for slot in slots.iter().skip(slots.len().saturating_sub(BLOCKS)) {
+    let mut blocks = Vec::new();
+    for slot in slots.iter().rev() {
         let form = json!({
             "transactionDetails": "signatures",
             "rewards": false,
             "maxSupportedTransactionVersion": 1,
         });
         let block: Block = client.call("getBlock", &json!([slot, form]))?;
-        for signature in block.signatures {
-            let path = Path::new(&signature);
-            match replays::fetch(&client, &signature) {
-                Ok(file) => importer.add_replays(path, &file)?,
-                Err(error) => importer.skip(path, error.root_cause().to_string()),
-            }
+        if !block.signatures.is_empty() {
+            blocks.push(block);
+        }
+        if blocks.len() == RECORDED_BLOCKS_MAX {
+            break;
+        }
+    }
+    for signature in blocks.iter().rev().flat_map(|block| &block.signatures) {
+        let path = Path::new(signature);
+        match replays::fetch(&client, signature) {
+            Ok(file) => importer.add_replays(path, &file)?,
+            Err(error) => importer.skip(path, error.root_cause().to_string()),
         }
     }
     Ok(())
