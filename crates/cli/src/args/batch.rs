@@ -32,7 +32,7 @@ pub(crate) enum BatchCommand {
 Examples:
   selkie batch import recordings/ --out items        of SELKIE_RECORD=recordings cargo test
   selkie batch import fixtures/ --out items          Firedancer's transaction fixtures
-  selkie batch import --url localhost --out items    the newest 256 blocks of a running `selkie node`
+  selkie batch import --url localhost --out items    the newest transactions of a running `selkie node`
   selkie batch run items --out results               runs them, and says which differ
 
 Files are taken by the end of their names:
