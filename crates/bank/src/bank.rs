@@ -269,10 +269,14 @@ impl Bank {
         self.frozen.get().map_or(self.environment.blockhash, |frozen| frozen.blockhash)
     }
 
-    /// Returns the recent blockhashes, oldest first.
+    /// Returns at most so many of the recent blockhashes: the newest ones, oldest first.
     #[must_use]
-    pub fn blockhashes(&self) -> Vec<Hash> {
-        self.read().blockhash_queue.blockhashes().copied().collect()
+    pub fn newest_blockhashes(&self, max: usize) -> Vec<Hash> {
+        let working = self.read();
+        let newest_first = working.blockhash_queue.blockhashes().rev().take(max);
+        let mut blockhashes: Vec<Hash> = newest_first.copied().collect();
+        blockhashes.reverse();
+        blockhashes
     }
 
     /// Returns the stakes by epoch.

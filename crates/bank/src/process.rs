@@ -91,8 +91,7 @@ impl Bank {
             workspaces.with(|workspace| process(transaction, &chain, options, None, workspace))
         };
         let outcome = if self.has_processed(transaction) {
-            let mut blockhash_queue =
-                BlockhashQueue::new(working.blockhash_queue.blockhashes().copied());
+            let mut blockhash_queue = working.blockhash_queue.without_processed();
             let known = [key(transaction)];
             self.recall(&mut blockhash_queue, core::slice::from_ref(transaction), &known);
             simulate(&blockhash_queue)

@@ -164,8 +164,6 @@ pub(crate) fn hash(state: &State, created: i64) -> Hash {
 /// Returns a bank's state, without its accounts, in the form of a ledger's header.
 pub(crate) fn to_header(bank: &Bank, header: Header) -> Header {
     let environment = bank.environment();
-    let blockhashes = bank.blockhashes();
-    let skipped = blockhashes.len().saturating_sub(BLOCKHASHES_VALID);
     let stakes = bank.stakes();
     Header {
         slot: bank.slot(),
@@ -173,7 +171,7 @@ pub(crate) fn to_header(bank: &Bank, header: Header) -> Header {
         hash: bank.hash().unwrap_or_default(),
         lattice: bank.lattice_hash().map(LatticeHash::to_bytes).unwrap_or_default(),
         features: environment.features.iter().map(|feature| feature.address()).collect(),
-        blockhashes: blockhashes.into_iter().skip(skipped).collect(),
+        blockhashes: bank.newest_blockhashes(BLOCKHASHES_VALID),
         lamports_per_signature: environment.lamports_per_signature,
         additional_stake: Stake::new(&stakes.additional),
         stakes: stakes.epochs.iter().map(|(epoch, it)| (*epoch, Stake::new(it))).collect(),

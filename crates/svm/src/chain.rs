@@ -10,6 +10,7 @@ pub mod features;
 pub(crate) mod key_map;
 pub(crate) mod message_id;
 pub mod nonce;
+pub(crate) mod recent_blockhashes;
 pub(crate) mod rent;
 pub mod sysvars;
 pub mod transaction;

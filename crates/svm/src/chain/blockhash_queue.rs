@@ -5,13 +5,13 @@ use std::collections::{HashSet, VecDeque};
 use foldhash::fast::FixedState;
 use solana_hash::Hash;
 
-use crate::chain::{cost::BLOCKHASHES_VALID, message_id::MessageId};
+use crate::chain::{cost::BLOCKHASHES_VALID, message_id::MessageId, recent_blockhashes::Recent};
 
 /// For how many slots a transaction with a durable nonce is remembered.
 const NONCE_SLOTS: usize = 300;
 
 /// How many blockhashes are kept at most, if several have the same age.
-pub const BLOCKHASHES_MAX: usize = 4096;
+pub const BLOCKHASHES_MAX: usize = 65_536;
 
 /// Recent blockhashes, and the transactions processed under each.
 ///
@@ -19,37 +19,20 @@ pub const BLOCKHASHES_MAX: usize = 4096;
 /// message (agave: `status_cache.rs`).
 #[derive(Clone, Default, Debug)]
 pub struct BlockhashQueue {
-    /// Oldest first; the last one is the current one.
-    blockhashes: VecDeque<BlockhashEntry>,
-    /// Durable nonces under which transactions were processed, oldest first.
-    nonces: VecDeque<BlockhashEntry>,
+    /// Shared between copies of the queue.
+    recent: Recent,
+    /// The blockhashes and durable nonces under which transactions were processed, oldest first.
+    processed: VecDeque<Processed>,
     registered: usize,
 }
 
-/// A blockhash or a durable nonce, and the transactions processed under it.
+/// The transactions processed under a blockhash or a durable nonce.
 #[derive(Clone, Debug)]
-pub(crate) struct BlockhashEntry {
-    hash: Hash,
-    /// How many blockhashes that age the others had been registered when this entry was added.
+struct Processed {
+    under: Hash,
+    /// How many blockhashes that age the others had been registered before the first of them.
     since: usize,
-    processed: HashSet<MessageId, FixedState>,
-}
-
-impl BlockhashEntry {
-    fn new(hash: Hash, since: usize) -> Self {
-        Self { hash, since, processed: HashSet::default() }
-    }
-
-    #[inline]
-    fn is_of(&self, hash: &Hash) -> bool {
-        self.hash == *hash
-    }
-
-    /// Returns whether a message was processed under this blockhash.
-    #[inline]
-    pub(crate) fn has_processed(&self, message: MessageId) -> bool {
-        self.processed.contains(&message)
-    }
+    messages: HashSet<MessageId, FixedState>,
 }
 
 impl BlockhashQueue {
@@ -64,13 +47,12 @@ impl BlockhashQueue {
     /// Returns a queue with the same blockhashes and their ages, but no processed transactions.
     #[must_use]
     pub fn without_processed(&self) -> Self {
-        let entry = |entry: &BlockhashEntry| BlockhashEntry::new(entry.hash, entry.since);
-        let blockhashes = self.blockhashes.iter().map(entry).collect();
-        Self { blockhashes, nonces: VecDeque::new(), registered: self.registered }
+        let (recent, registered) = (self.recent.clone(), self.registered);
+        Self { recent, processed: VecDeque::new(), registered }
     }
 
     /// Adds a blockhash, which becomes the current one, and ages the others. Those that are too old
-    /// are dropped, with the transactions processed under them.
+    /// are dropped.
     pub fn register(&mut self, blockhash: Hash) {
         self.registered = self.registered.saturating_add(1);
         self.add(blockhash);
@@ -84,18 +66,15 @@ impl BlockhashQueue {
 
     fn add(&mut self, blockhash: Hash) {
         let registered = self.registered;
-        self.blockhashes.push_back(BlockhashEntry::new(blockhash, registered));
-        let is_old =
-            |it: &mut BlockhashEntry| registered.saturating_sub(it.since) >= BLOCKHASHES_VALID;
-        while self.blockhashes.pop_front_if(is_old).is_some() {}
-        while self.blockhashes.len() > BLOCKHASHES_MAX {
-            self.blockhashes.pop_front();
+        self.recent.push(blockhash, registered);
+        let age = |since: usize| registered.saturating_sub(since);
+        while self.recent.oldest_since().is_some_and(|since| age(since) >= BLOCKHASHES_VALID)
+            || self.recent.len() > BLOCKHASHES_MAX
+        {
+            self.recent.pop_oldest();
         }
-        while self
-            .nonces
-            .pop_front_if(|nonce| registered.saturating_sub(nonce.since) > NONCE_SLOTS)
-            .is_some()
-        {}
+        let is_old = |it: &mut Processed| age(it.since) > NONCE_SLOTS;
+        while self.processed.pop_front_if(is_old).is_some() {}
     }
 
     /// Drops all blockhashes, with the transactions processed under them.
@@ -107,65 +86,55 @@ impl BlockhashQueue {
     /// Returns the current blockhash.
     #[must_use]
     pub fn blockhash(&self) -> Option<&Hash> {
-        self.blockhashes.back().map(|entry| &entry.hash)
+        self.blockhashes().next_back()
     }
 
     /// Returns the blockhashes, oldest first.
     pub fn blockhashes(&self) -> impl DoubleEndedIterator<Item = &Hash> {
-        self.blockhashes.iter().map(|entry| &entry.hash)
-    }
-
-    /// Returns the entry of a blockhash that is still valid.
-    #[inline]
-    pub(crate) fn blockhash_entry(&self, blockhash: &Hash) -> Option<&BlockhashEntry> {
-        // Most transactions use one of the newest.
-        self.blockhashes.iter().rev().find(|entry| entry.is_of(blockhash))
-    }
-
-    /// Returns the entry of a durable nonce, if a transaction was processed under it.
-    pub(crate) fn nonce_entry(&self, nonce: &Hash) -> Option<&BlockhashEntry> {
-        self.nonces.iter().rev().find(|entry| entry.is_of(nonce))
+        self.recent.iter()
     }
 
     /// Returns whether a blockhash is still valid.
+    #[inline]
     #[must_use]
     pub fn is_recent(&self, blockhash: &Hash) -> bool {
-        self.blockhash_entry(blockhash).is_some()
+        self.recent.contains(blockhash)
     }
 
-    /// Returns whether a message was processed.
+    /// Returns whether a message was processed under a blockhash or a durable nonce.
+    #[inline]
     #[must_use]
-    pub fn has_processed(&self, blockhash: &Hash, message: MessageId) -> bool {
-        let entry = self.blockhash_entry(blockhash).or_else(|| self.nonce_entry(blockhash));
-        entry.is_some_and(|entry| entry.has_processed(message))
+    pub fn has_processed(&self, under: &Hash, message: MessageId) -> bool {
+        let processed = self.processed.iter().rev().find(|it| it.under == *under);
+        processed.is_some_and(|it| it.messages.contains(&message))
     }
 
     /// Records that a message was processed.
-    pub fn add_processed(&mut self, blockhash: Hash, message: MessageId) {
-        if let Some(entry) = self.find_mut(&blockhash) {
-            entry.processed.insert(message);
+    pub fn add_processed(&mut self, under: Hash, message: MessageId) {
+        if let Some(processed) = self.find_mut(&under) {
+            processed.messages.insert(message);
             return;
         }
-        let mut nonce = BlockhashEntry::new(blockhash, self.registered);
-        nonce.processed.insert(message);
-        self.nonces.push_back(nonce);
+        let messages = HashSet::from_iter([message]);
+        self.processed.push_back(Processed { under, since: self.registered, messages });
     }
 
     /// Removes the record of a processed message.
-    pub fn remove_processed(&mut self, blockhash: &Hash, message: MessageId) {
-        if let Some(entry) = self.find_mut(blockhash) {
-            entry.processed.remove(&message);
+    pub fn remove_processed(&mut self, under: &Hash, message: MessageId) {
+        if let Some(processed) = self.find_mut(under) {
+            processed.messages.remove(&message);
         }
     }
 
-    fn find_mut(&mut self, hash: &Hash) -> Option<&mut BlockhashEntry> {
-        let blockhash = self.blockhashes.iter_mut().rev().find(|entry| entry.is_of(hash));
-        blockhash.or_else(|| self.nonces.iter_mut().rev().find(|entry| entry.is_of(hash)))
+    fn find_mut(&mut self, under: &Hash) -> Option<&mut Processed> {
+        self.processed.iter_mut().rev().find(|it| it.under == *under)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use solana_message::{Message, VersionedMessage};
+
     use super::*;
 
     fn hash(number: u16) -> Hash {
@@ -184,7 +153,26 @@ mod tests {
         assert!(queue.is_recent(&hash(0)) && queue.without_processed().is_recent(&hash(299)));
         queue.register(hash(1150));
         assert!(!queue.is_recent(&hash(299)) && queue.is_recent(&hash(1000)));
-        (0..5000).for_each(|number| queue.register_same_age(hash(number)));
+        (0..=u16::MAX).for_each(|number| queue.register_same_age(hash(number)));
         assert_eq!(queue.blockhashes().count(), BLOCKHASHES_MAX);
+        assert!(queue.is_recent(&hash(0)) && queue.is_recent(&hash(1000)));
+        queue.register_same_age(hash(0));
+        assert_eq!(queue.blockhashes().next(), Some(&hash(1)));
+    }
+
+    #[test]
+    fn messages_are_forgotten_long_after_their_blockhash_has_expired() {
+        let message = MessageId::of(&VersionedMessage::Legacy(Message::default()));
+        let mut queue = BlockhashQueue::new([hash(0)]);
+        queue.add_processed(hash(0), message);
+        let mut copy = queue.without_processed();
+        assert!(!copy.has_processed(&hash(0), message));
+        (1..=300).for_each(|number| queue.register(hash(number)));
+        assert!(!queue.is_recent(&hash(0)));
+        assert!(queue.has_processed(&hash(0), message));
+        queue.register(hash(301));
+        assert!(!queue.has_processed(&hash(0), message));
+        copy.register(hash(400));
+        assert!(copy.is_recent(&hash(0)) && !copy.is_recent(&hash(1)), "copies are their own");
     }
 }

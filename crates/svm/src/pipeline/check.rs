@@ -109,14 +109,13 @@ pub fn check<'t>(
     if let Some(limit) = environment.compute_unit_limit {
         budget.compute.compute_unit_limit = limit;
     }
-    let mut entry = blockhash_queue.blockhash_entry(transaction.blockhash());
-    let mut nonce = None;
-    if entry.is_none() {
-        let found = find_nonce(transaction, &keys, writable, accounts, environment)?;
-        nonce = Some(Box::new(found));
-        entry = blockhash_queue.nonce_entry(transaction.blockhash());
-    }
-    if entry.is_some_and(|entry| entry.has_processed(transaction.message_id())) {
+    let blockhash = transaction.blockhash();
+    let nonce = if blockhash_queue.is_recent(blockhash) {
+        None
+    } else {
+        Some(Box::new(find_nonce(transaction, &keys, writable, accounts, environment)?))
+    };
+    if blockhash_queue.has_processed(blockhash, transaction.message_id()) {
         return Err(TransactionError::AlreadyProcessed);
     }
     Ok(Checked { transaction, keys, writable, tables, budget, nonce })
