@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: archives of the command for other machines, with licences and checksums.
 //!
 //! Zig compiles the C libraries and links for Linux and macOS, so that one machine builds them all. For
-//! Windows, GCC does.
+//! Windows, GCC does. `--quick` makes the same archives with the profile `quick`, in less time: to try a
+//! change of this chore.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -54,7 +55,11 @@ const SUMS: &str = "SHA256SUMS";
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let targets: Vec<(&str, Linker)> = match arguments {
+    let (profile, names) = match arguments {
+        [first, names @ ..] if first == "--quick" => ("quick", names),
+        names => ("release", names),
+    };
+    let targets: Vec<(&str, Linker)> = match names {
         [] => TARGETS.to_vec(),
         names => names.iter().map(by_name).collect::<Result<_>>()?,
     };
@@ -63,9 +68,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     for (target, linker) in targets {
         step(target, || {
             ensure!(ports::has_target(target), "the target's standard library is missing");
-            build(target, linker)?;
+            build(target, linker, profile)?;
             let path = folder.join(archive_name(target));
-            fs::write(&path, archive(target, &files(target)?)?)?;
+            fs::write(&path, archive(target, &files(target, profile)?)?)?;
             say(&format!("{}: {} bytes", path.display(), path.metadata()?.len()));
             Ok(())
         })?;
@@ -82,7 +87,7 @@ fn by_name(name: &String) -> Result<(&'static str, Linker)> {
     found.with_context(|| format!("archives are made for {}, not for {name}", names.join(", ")))
 }
 
-fn build(target: &str, linker: Linker) -> Result<()> {
+fn build(target: &str, linker: Linker, profile: &str) -> Result<()> {
     let mut command = match linker {
         Linker::Zig => {
             let tools = Venv::at(&repository().join("target/python/zig"))?;
@@ -99,8 +104,9 @@ fn build(target: &str, linker: Linker) -> Result<()> {
             command
         }
     };
-    command.args(["--release", "--locked", "--package", "selkie-cli", "--target", target]);
-    command.env("CARGO_PROFILE_RELEASE_STRIP", "symbols").env("MACOSX_DEPLOYMENT_TARGET", MACOS);
+    command.args(["--profile", profile, "--locked", "--package", "selkie-cli", "--target", target]);
+    let strip = format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase());
+    command.env(strip, "symbols").env("MACOSX_DEPLOYMENT_TARGET", MACOS);
     succeed(&mut command)
 }
 
@@ -120,9 +126,9 @@ fn archive_name(target: &str) -> String {
 type Entry = (String, Vec<u8>);
 
 /// Returns the files of a target's archive, the command first.
-fn files(target: &str) -> Result<Vec<Entry>> {
+fn files(target: &str, profile: &str) -> Result<Vec<Entry>> {
     let binary = if is_windows(target) { "selkie.exe" } else { "selkie" };
-    let built = repository().join("target").join(target).join("release").join(binary);
+    let built = repository().join("target").join(target).join(profile).join(binary);
     let mut files = vec![(binary.to_owned(), read(&built)?)];
     for name in FILES {
         files.push(((*name).to_owned(), read(&repository().join(name))?));

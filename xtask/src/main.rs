@@ -80,7 +80,11 @@ const CHORES: &[Chore] = &[
         "          lint the benchmarks and fuzz targets, which CI does not compile",
         ci::lint_tools,
     ),
-    ("dist", "[TARGET...]    write release archives for Linux, macOS and Windows", dist::run),
+    (
+        "dist",
+        "[--quick] [TARGET...] write release archives for Linux, macOS and Windows",
+        dist::run,
+    ),
     (
         "instructions",
         "BENCHMARK [--arm64] [ROW...]  count the instructions of rows, with valgrind or in emulators",
