@@ -63,7 +63,7 @@ pub(crate) fn logs_hash(logs: &[String]) -> Sha256 {
     hasher.finalize().into()
 }
 
-fn text(hasher: &mut Hasher, text: &str) {
+pub(crate) fn text(hasher: &mut Hasher, text: &str) {
     hasher.update((text.len() as u64).to_le_bytes());
     hasher.update(text);
 }

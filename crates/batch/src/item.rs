@@ -5,12 +5,42 @@ use solana_pubkey::Pubkey;
 
 use crate::Sha256;
 
-/// The kind of items that are one transaction.
-pub(crate) const TRANSACTION: &str = "transaction";
+/// What an item is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub enum Kind {
+    /// One transaction.
+    #[default]
+    Transaction,
+    /// A search for inputs that make programs fail, for each seed of a range:
+    /// [`FuzzFile`](crate::FuzzFile).
+    Fuzz,
+}
 
-/// A transaction with the state that it needs: a row of the item table.
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 2] = [Self::Transaction, Self::Fuzz];
+
+    /// Returns the name in the column `kind`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transaction => "transaction",
+            Self::Fuzz => "fuzz",
+        }
+    }
+
+    /// Returns the kind with this name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Work with the state that it needs: a row of the item table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Item<'a> {
+    /// What the item is.
+    pub kind: Kind,
     /// The slot; `None` for the one of the environment's clock.
     pub slot: Option<u64>,
     /// The epoch; `None` for the one of the environment's clock.
@@ -21,7 +51,7 @@ pub struct Item<'a> {
     pub env_ref: Sha256,
     /// The last blockhash of the bank, from which durable nonces follow; `None` for the environment's.
     pub blockhash: Option<Sha256>,
-    /// The signed transaction as it is sent.
+    /// What to run: of a transaction, the signed one as it is sent; of a search, its file.
     pub message: &'a [u8],
     /// The accounts before the transaction, besides those of the environment.
     pub accounts: Vec<ItemAccount<'a>>,
@@ -93,7 +123,7 @@ impl Item<'_> {
     #[must_use]
     pub fn id(&self) -> Sha256 {
         let mut hasher = Canonical(Hasher::new_with_prefix(b"selkie item 1"));
-        hasher.bytes(TRANSACTION.as_bytes());
+        hasher.bytes(self.kind.name().as_bytes());
         hasher.number(self.slot);
         hasher.number(self.epoch);
         hasher.number(self.unix_timestamp.map(i64::cast_unsigned));
@@ -112,7 +142,7 @@ impl Item<'_> {
         hasher.0.finalize().into()
     }
 
-    /// Returns the item's size: the transaction, and what is in the row of accounts and overrides.
+    /// Returns the item's size: the message, and what is in the row of accounts and overrides.
     pub(crate) fn bytes(&self) -> u64 {
         let accounts = self.accounts.iter().map(|it| match it.data {
             ItemData::Inline(data) => data.len(),

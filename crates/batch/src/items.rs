@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Fields};
 
 use crate::{
     error::BatchError,
-    item::{Expectation, Item, ItemAccount, ItemData, Override, TRANSACTION},
+    item::{Expectation, Item, ItemAccount, ItemData, Override},
     results::{binary, boolean, number},
     schema,
 };
@@ -85,7 +85,7 @@ impl Items {
     pub fn push(&mut self, item: &Item<'_>) {
         self.rows = self.rows.saturating_add(1);
         self.item_id.append_value(item.id());
-        self.kind.append_value(TRANSACTION);
+        self.kind.append_value(item.kind.name());
         self.slot.append_option(item.slot.map(u64::cast_signed));
         self.epoch.append_option(item.epoch.map(u64::cast_signed));
         self.unix_timestamp.append_option(item.unix_timestamp);

@@ -1,4 +1,4 @@
-//! Batches of self-contained transactions: Arrow record batches of items in, of results out.
+//! Batches of self-contained transactions and searches: Arrow record batches of items in, of results out.
 //!
 //! [`run`] is a pure function. A result depends on its row and on what the row refers to by hash, and
 //! is the same on every machine, with any number of threads and with both engines. So any engine that
@@ -12,6 +12,8 @@
 //! | [`schema`] | the tables: items, results, contents |
 //! | [`check_results`] | checks the columns of a table of results |
 //! | [`Item`], [`ItemAccount`], [`ItemData`], [`Override`], [`Expectation`] | a row of the item table |
+//! | [`Kind`] | what an item is: a transaction, or a search for failures |
+//! | [`FuzzFile`] | the search of an item |
 //! | [`Items`] | collects items into a batch |
 //! | [`EnvironmentFile`] | features, sysvars, fees and shared accounts, in a file that its hash names |
 //! | [`record`] | items from the state of a chain |
@@ -26,7 +28,9 @@ mod digest;
 mod effects;
 mod environment;
 mod error;
-
+mod fuzz;
+mod fuzz_file;
+mod instructions;
 mod item;
 mod items;
 mod outcome;
@@ -37,6 +41,8 @@ mod rows;
 mod run;
 pub mod schema;
 mod state;
+mod transaction;
+mod worker;
 
 pub use crate::{
     base::{Base, Content},
@@ -44,7 +50,8 @@ pub use crate::{
     digest::Digest,
     environment::{EnvironmentAccount, EnvironmentFile},
     error::BatchError,
-    item::{Expectation, Item, ItemAccount, ItemData, Override},
+    fuzz_file::FuzzFile,
+    item::{Expectation, Item, ItemAccount, ItemData, Kind, Override},
     items::Items,
     run::{RunOptions, run},
 };

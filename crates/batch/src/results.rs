@@ -14,7 +14,7 @@ use selkie_svm::ReadableAccount;
 use crate::{
     effects::{self, Written},
     error::BatchError,
-    outcome::Outcome,
+    outcome::{Executed, Outcome},
     schema,
 };
 
@@ -31,8 +31,9 @@ pub(crate) struct Kept {
 impl Kept {
     /// Returns how many bytes of a result are kept.
     pub(crate) fn bytes(self, outcome: &Outcome) -> usize {
-        let logs = outcome.processed.iter().flat_map(|it| &it.logs).map(String::len);
-        let data = outcome.post.iter().map(|it| it.account.data().len());
+        let Outcome { ended, .. } = outcome;
+        let logs = ended.executed.iter().flat_map(|it| &it.logs).map(String::len);
+        let data = ended.post.iter().map(|it| it.account.data().len());
         let logs: usize = if self.logs { logs.sum() } else { 0 };
         logs.saturating_add(if self.data { data.sum() } else { 0 })
     }
@@ -83,26 +84,25 @@ impl Results {
 
     /// Appends a row.
     pub(crate) fn push(&mut self, outcome: &Outcome, nanoseconds: u64) {
-        self.item_id.append_value(&outcome.item_id);
+        let Outcome { item_id, ended, matches, bytes_in } = outcome;
+        self.item_id.append_value(item_id);
         self.engine_version.append_value(ENGINE_VERSION);
-        self.status.append_value(outcome.status.name());
-        self.error.append_option(outcome.error.as_deref());
-        self.error_index.append_option(outcome.error_index.map(i64::from));
-        self.push_processed(outcome);
-        self.post.push(&outcome.post, self.kept.data);
-        self.effects_hash.append_value(outcome.effects_hash);
-        self.matches.append_option(outcome.matches);
+        self.status.append_value(ended.status.name());
+        self.error.append_option(ended.error.as_deref());
+        self.error_index.append_option(ended.error_index.map(i64::from));
+        self.push_executed(ended.executed.as_ref());
+        self.post.push(&ended.post, self.kept.data);
+        self.effects_hash.append_value(ended.effects_hash);
+        self.matches.append_option(*matches);
         self.nanoseconds.append_value(nanoseconds.cast_signed());
-        self.bytes_in.append_value(outcome.bytes_in.cast_signed());
+        self.bytes_in.append_value(bytes_in.cast_signed());
     }
 
-    fn push_processed(&mut self, outcome: &Outcome) {
-        let processed = outcome.processed.as_deref();
-        self.compute_units.append_option(processed.map(|it| it.compute_units.cast_signed()));
-        self.fee.append_option(processed.map(|it| it.fee.total().cast_signed()));
-        let returned = processed.and_then(|it| it.return_data.as_ref());
-        self.return_data.append_option(returned.map(|it| it.data.as_slice()));
-        let logs = processed.map(|it| it.logs.as_slice());
+    fn push_executed(&mut self, executed: Option<&Executed>) {
+        self.compute_units.append_option(executed.map(|it| it.compute_units.cast_signed()));
+        self.fee.append_option(executed.map(|it| it.fee.cast_signed()));
+        self.return_data.append_option(executed.and_then(|it| it.return_data.as_deref()));
+        let logs = executed.map(|it| it.logs.as_slice());
         self.logs_hash.append_option(logs.map(effects::logs_hash));
         match logs.filter(|_| self.kept.logs) {
             Some(logs) => self.logs.append_value(logs.iter().map(Some)),

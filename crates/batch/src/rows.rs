@@ -11,7 +11,7 @@ use crate::{
     Sha256,
     columns::{self, Columns},
     error::BatchError,
-    item::{Expectation, Item, ItemAccount, ItemData, Override, TRANSACTION},
+    item::{Expectation, Item, ItemAccount, ItemData, Kind, Override},
     schema::{self, column as c},
 };
 
@@ -71,10 +71,12 @@ impl<'a> ItemRows<'a> {
     /// With what is wrong with it.
     pub(crate) fn item(&self, row: usize) -> Result<Item<'a>, Malformed> {
         let kind = self.kind.value(required(self.kind, row, c::KIND)?);
-        if kind != TRANSACTION {
-            return Err(format!("items of kind `{kind}` are not known, only `{TRANSACTION}`"));
-        }
+        let unknown = || {
+            let known = Kind::ALL.map(|it| format!("`{}`", it.name())).join(", ");
+            format!("items of kind `{kind}` are not known, only {known}")
+        };
         Ok(Item {
+            kind: Kind::parse(kind).ok_or_else(unknown)?,
             slot: number(self.slot, row),
             epoch: number(self.epoch, row),
             unix_timestamp: optional(self.unix_timestamp, row)

@@ -12,9 +12,10 @@ use selkie_svm::Engine;
 use crate::{
     base::Base,
     error::BatchError,
-    outcome::{Outcome, Worker},
+    outcome::Outcome,
     results::{Kept, Results},
     rows::ItemRows,
+    worker::Worker,
 };
 
 /// How many rows a thread takes at once.

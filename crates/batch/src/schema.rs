@@ -18,7 +18,7 @@ pub mod column {
     names! {
         /// The hash that names an item: of all other columns of its row that say what to run.
         ITEM_ID = "item_id";
-        /// What the item is: `transaction`.
+        /// What the item is: `transaction` or `fuzz`.
         KIND = "kind";
         /// The slot; null for the one of the environment's clock.
         SLOT = "slot";
@@ -30,7 +30,7 @@ pub mod column {
         ENV_REF = "env_ref";
         /// The last blockhash of the bank; null for the environment's.
         BLOCKHASH = "blockhash";
-        /// The signed transaction as it is sent.
+        /// What to run: the signed transaction as it is sent, or the file of a search.
         MESSAGE = "message";
         /// The accounts before the transaction.
         ACCOUNTS = "accounts";
@@ -62,9 +62,10 @@ pub mod column {
 
         /// The version of Selkie that executed the item.
         ENGINE_VERSION = "engine_version";
-        /// `Success`, `Failed`, `FeesOnly`, `Dropped`, `MalformedItem` or `EngineCrash`.
+        /// `Success`, `Failed`, `FeesOnly`, `Dropped`, `Found`, `MalformedItem` or `EngineCrash`.
         STATUS = "status";
-        /// The transaction error as in RPC's `err`, or what is wrong with the item.
+        /// The transaction error as in RPC's `err`, the findings of a search, or what is wrong with the
+        /// item.
         ERROR = "error";
         /// The index of the failed instruction.
         ERROR_INDEX = "error_index";
@@ -72,7 +73,7 @@ pub mod column {
         COMPUTE_UNITS = "compute_units";
         /// The fee in lamports.
         FEE = "fee";
-        /// The data returned last.
+        /// The data returned last; of a search, what it took.
         RETURN_DATA = "return_data";
         /// The hash of the log lines.
         LOGS_HASH = "logs_hash";

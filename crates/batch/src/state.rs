@@ -130,6 +130,18 @@ impl<'m> ItemAccounts<'m> {
         Ok(accounts)
     }
 
+    /// Returns the environment of the item.
+    pub(crate) fn moment(&self) -> &'m Moment {
+        self.moment
+    }
+
+    /// Returns all accounts. Of several at an address the last one counts.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Pubkey, AccountSharedData)> {
+        let Moment { base, clock, .. } = self.moment;
+        let clock = clock.iter().map(|account| (clock::ID, account.clone()));
+        base.accounts.iter().cloned().chain(clock).chain(self.own.iter().cloned())
+    }
+
     fn apply(&mut self, change: &Override<'_>) -> Result<(), String> {
         let account = self.own_mut(change.pubkey);
         if let Some(lamports) = change.lamports {

@@ -18,6 +18,14 @@ pub struct Example {
 }
 
 impl Example {
+    /// Makes examples of instructions, named by their numbers.
+    #[must_use]
+    pub fn numbered(instructions: Vec<Instruction>) -> Vec<Self> {
+        let named =
+            |(number, instruction)| Self { name: format!("instruction {number}"), instruction };
+        instructions.into_iter().enumerate().map(named).collect()
+    }
+
     /// The name of the action that changes accounts.
     fn name_with_accounts(&self) -> String {
         format!("{}, other accounts", self.name)

@@ -1,6 +1,6 @@
 //! Fixtures: the chain that a search starts from, the actions on it, and what must hold.
 
-use core::fmt;
+use core::{fmt, str::FromStr};
 
 use selkie::{Inspector, Instruction, InstructionError, Receipt, Svm, fixture};
 
@@ -141,6 +141,8 @@ pub(crate) struct CallResult {
     pub(crate) failure: Option<Failure>,
     /// Why the last transaction failed.
     pub(crate) refusal: Option<String>,
+    /// The compute units of all transactions.
+    pub(crate) compute_units: u64,
 }
 
 impl<'a> Session<'a> {
@@ -177,6 +179,8 @@ impl<'a> Session<'a> {
             None => self.svm.process_instructions(instructions, &[]),
         };
         self.result.succeeded = Some(receipt.is_ok());
+        let units = &mut self.result.compute_units;
+        *units = units.saturating_add(receipt.compute_units);
         match &receipt.result {
             Ok(()) => self.svm.commit(&receipt),
             Err(error) if self.result.refusal.is_none() => {
@@ -188,6 +192,39 @@ impl<'a> Session<'a> {
             self.result.failure = self.fails_on.iter().find_map(|what| what.failure(&receipt));
         }
         receipt
+    }
+}
+
+/// A text that is not a [`FailsOn`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FailsOnError(&'static str);
+
+impl fmt::Display for FailsOnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl core::error::Error for FailsOnError {}
+
+/// Parses `trap`, `error:N` for a custom error, or `log:TEXT`.
+impl FromStr for FailsOn {
+    type Err = FailsOnError;
+
+    fn from_str(text: &str) -> Result<Self, FailsOnError> {
+        match text.split_once(':') {
+            None if text == "trap" => Ok(Self::Trap),
+            Some(("error", number)) => {
+                let number = match number.strip_prefix("0x") {
+                    Some(digits) => u32::from_str_radix(digits, 16),
+                    None => number.parse(),
+                };
+                let wrong = |_| FailsOnError("the custom error is not a number of 32 bits");
+                Ok(Self::Custom(number.map_err(wrong)?))
+            }
+            Some(("log", text)) if !text.is_empty() => Ok(Self::Log(text.to_owned())),
+            _ => Err(FailsOnError("expected `trap`, `error:N` or `log:TEXT`")),
+        }
     }
 }
 

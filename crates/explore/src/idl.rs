@@ -127,7 +127,8 @@ impl Idl {
         let setup = move || {
             let mut svm = chain.clone();
             for user in USERS {
-                svm.airdrop(&address(user), USER_LAMPORTS).expect("it is little");
+                // An account whose balance would overflow has enough.
+                let _ = svm.airdrop(&address(user), USER_LAMPORTS);
             }
             svm
         };

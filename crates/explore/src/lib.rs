@@ -50,7 +50,7 @@ pub use crate::{
     case::{CALLS_MAX, Call, Case, CaseError, DATA_BYTES_MAX},
     example::Example,
     finding::{Finding, reproduce},
-    fixture::{FailsOn, Failure, Fixture, Session},
+    fixture::{FailsOn, FailsOnError, Failure, Fixture, Session},
     harness::Harness,
     idl::{Idl, IdlError},
     search::{ActionCount, ExploreError, Options, Progress, Report, explore, explore_watched},

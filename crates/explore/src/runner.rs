@@ -17,6 +17,8 @@ pub(crate) struct Runner<'f> {
     svm: Svm,
     start: Snapshot,
     watched: Watched,
+    /// Those of all calls since they were taken.
+    compute_units: u64,
 }
 
 /// What happened to a case.
@@ -36,7 +38,12 @@ impl<'f> Runner<'f> {
         // Receipts need no history.
         let mut svm = (fixture.setup)().with_branch_counters().with_history(0);
         let start = svm.snapshot();
-        Self { fixture, svm, start, watched: Watched::new() }
+        Self { fixture, svm, start, watched: Watched::new(), compute_units: 0 }
+    }
+
+    /// Returns the compute units of all calls since the last time.
+    pub(crate) fn take_compute_units(&mut self) -> u64 {
+        core::mem::take(&mut self.compute_units)
     }
 
     /// Runs a case, and returns what it covered for the first time besides. Each call is counted by
@@ -123,6 +130,7 @@ impl<'f> Runner<'f> {
         let mut session = session.watched(compared, recorded);
         (action.run)(&mut session);
         let result = session.result;
+        self.compute_units = self.compute_units.saturating_add(result.compute_units);
         ran.succeeded.push(result.succeeded == Some(true));
         ran.refusal = result.refusal.or(ran.refusal.take());
         ran.failure = result.failure.or_else(|| self.broken_invariant());

@@ -66,6 +66,8 @@ pub struct ActionCount {
 pub struct Progress {
     /// The number of calls of actions so far.
     pub executions: u64,
+    /// The compute units that they consumed.
+    pub compute_units: u64,
     /// The number of branch directions that were taken.
     pub coverage: usize,
     /// The number of cases in the corpus.
@@ -168,6 +170,7 @@ struct Search<'f> {
     options: &'f Options,
     stop: AtomicBool,
     executions: AtomicU64,
+    compute_units: AtomicU64,
     /// The calls and the successes of each action.
     counts: Vec<[AtomicU64; 2]>,
     shared: Mutex<Shared>,
@@ -186,8 +189,15 @@ struct Shared {
 impl<'f> Search<'f> {
     fn new(fixture: &'f Fixture, options: &'f Options) -> Self {
         let counts = fixture.actions.iter().map(|_| <[AtomicU64; 2]>::default()).collect();
-        let (stop, executions) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { fixture, options, stop, executions, counts, shared: Mutex::default() }
+        Self {
+            fixture,
+            options,
+            stop: AtomicBool::new(false),
+            executions: AtomicU64::new(0),
+            compute_units: AtomicU64::new(0),
+            counts,
+            shared: Mutex::default(),
+        }
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -220,6 +230,7 @@ impl<'f> Search<'f> {
         });
         Progress {
             executions: self.executions.load(Ordering::Relaxed),
+            compute_units: self.compute_units.load(Ordering::Relaxed),
             coverage: shared.seen.directions(),
             corpus: shared.corpus.len(),
             findings: shared.findings.len(),
@@ -275,6 +286,8 @@ impl<'s, 'f> Worker<'s, 'f> {
                 let case = self.next_case();
                 succeeded |= self.evaluate(case);
             }
+            let units = self.runner.take_compute_units();
+            self.search.compute_units.fetch_add(units, Ordering::Relaxed);
             self.learn();
             if !succeeded {
                 self.search.give_up_if_hopeless();

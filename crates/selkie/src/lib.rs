@@ -38,6 +38,7 @@ mod direct;
 mod errors;
 pub mod fixture;
 mod genesis;
+mod given;
 mod hash_lists;
 mod history;
 mod journal;

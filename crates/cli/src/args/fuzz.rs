@@ -56,7 +56,7 @@ pub(crate) struct FuzzArgs {
 
     /// What counts as a finding: `trap`, `error:N` for a custom error, or `log:TEXT`. May be given
     /// several times [default: trap]
-    #[arg(long, value_name = "WHAT", value_parser = parse_fails_on)]
+    #[arg(long, value_name = "WHAT")]
     pub(crate) fails_on: Vec<FailsOn>,
 
     /// End after this time [default: 60, unless --runs is given]
@@ -94,19 +94,4 @@ pub(crate) struct FuzzArgs {
     /// A command that runs tests, whose transactions the search begins with
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["inputs", "replays"])]
     pub(crate) command: Vec<String>,
-}
-
-fn parse_fails_on(text: &str) -> Result<FailsOn, String> {
-    match text.split_once(':') {
-        None if text == "trap" => Ok(FailsOn::Trap),
-        Some(("error", number)) => {
-            let number = match number.strip_prefix("0x") {
-                Some(digits) => u32::from_str_radix(digits, 16),
-                None => number.parse(),
-            };
-            Ok(FailsOn::Custom(number.map_err(|_| "the custom error is not a number of 32 bits")?))
-        }
-        Some(("log", text)) if !text.is_empty() => Ok(FailsOn::Log(text.to_owned())),
-        _ => Err("expected `trap`, `error:N` or `log:TEXT`".to_owned()),
-    }
 }

@@ -215,11 +215,7 @@ fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>)> 
     }
     let chain = chain.ok_or_else(|| anyhow!("the replays have no instructions of the program"));
     let chain = chain.advise("omit --program-id, or record other transactions")?;
-    let example = |(number, instruction): (usize, Instruction)| {
-        let name = format!("instruction {number}");
-        Example { name, instruction }
-    };
-    Ok((chain, instructions.into_iter().enumerate().map(example).collect()))
+    Ok((chain, Example::numbered(instructions)))
 }
 
 /// Adds the accounts that a chain lacks.
@@ -294,7 +290,7 @@ fn per_second(executions: u64, elapsed: Duration) -> u64 {
 }
 
 fn line(progress: &Progress, elapsed: Duration) -> String {
-    let Progress { executions, coverage, corpus, findings, actions } = progress;
+    let Progress { executions, coverage, corpus, findings, actions, .. } = progress;
     let working = actions.iter().filter(|it| it.successes > 0).count();
     format!(
         "{} s  {executions} calls, {}/s  {coverage} branches  {corpus} cases  {working} of {} \
