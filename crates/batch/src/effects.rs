@@ -46,6 +46,12 @@ pub(crate) fn hash(processed: Result<&Processed, &TransactionError>, post: &[Wri
         hasher.update(processed.fee.total().to_le_bytes());
         hasher.update(processed.loaded_bytes.to_le_bytes());
     }
+    add_accounts(&mut hasher, post);
+    hasher.finalize().into()
+}
+
+/// Adds written accounts to a hash of effects.
+pub(crate) fn add_accounts(hasher: &mut Hasher, post: &[Written]) {
     for Written { pubkey, account, data_hash } in post {
         hasher.update(pubkey);
         hasher.update(account.lamports().to_le_bytes());
@@ -53,7 +59,6 @@ pub(crate) fn hash(processed: Result<&Processed, &TransactionError>, post: &[Wri
         hasher.update([account.executable().into()]);
         hasher.update(data_hash);
     }
-    hasher.finalize().into()
 }
 
 /// Returns the hash of log lines.

@@ -15,11 +15,13 @@ pub enum Kind {
     /// A search for inputs that make programs fail, for each seed of a range:
     /// [`FuzzFile`](crate::FuzzFile).
     Fuzz,
+    /// Blocks that follow each other: [`SegmentFile`](crate::SegmentFile).
+    Segment,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 2] = [Self::Transaction, Self::Fuzz];
+    pub const ALL: [Self; 3] = [Self::Transaction, Self::Fuzz, Self::Segment];
 
     /// Returns the name in the column `kind`.
     #[must_use]
@@ -27,6 +29,15 @@ impl Kind {
         match self {
             Self::Transaction => "transaction",
             Self::Fuzz => "fuzz",
+            Self::Segment => "segment",
+        }
+    }
+
+    /// Returns how many accounts an item may have: several times what its transactions can name.
+    pub(crate) const fn accounts_max(self) -> usize {
+        match self {
+            Self::Transaction | Self::Fuzz => 1024,
+            Self::Segment => 1 << 16,
         }
     }
 
@@ -51,7 +62,7 @@ pub struct Item<'a> {
     pub env_ref: Sha256,
     /// The last blockhash of the bank, from which durable nonces follow; `None` for the environment's.
     pub blockhash: Option<Sha256>,
-    /// What to run: of a transaction, the signed one as it is sent; of a search, its file.
+    /// What to run: of a transaction, the signed one as it is sent; of a search or of blocks, their file.
     pub message: &'a [u8],
     /// The accounts before the transaction, besides those of the environment.
     pub accounts: Vec<ItemAccount<'a>>,

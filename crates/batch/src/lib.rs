@@ -1,4 +1,4 @@
-//! Batches of self-contained transactions and searches: Arrow record batches of items in, of results out.
+//! Batches of self-contained transactions, searches and blocks: Arrow record batches of items in, of results out.
 //!
 //! [`run`] is a pure function. A result depends on its row and on what the row refers to by hash, and
 //! is the same on every machine, with any number of threads and with both engines. So any engine that
@@ -12,8 +12,9 @@
 //! | [`schema`] | the tables: items, results, contents |
 //! | [`check_results`] | checks the columns of a table of results |
 //! | [`Item`], [`ItemAccount`], [`ItemData`], [`Override`], [`Expectation`] | a row of the item table |
-//! | [`Kind`] | what an item is: a transaction, or a search for failures |
+//! | [`Kind`] | what an item is: a transaction, a search for failures, or blocks |
 //! | [`FuzzFile`] | the search of an item |
+//! | [`SegmentFile`], [`SegmentBlock`] | the blocks of an item |
 //! | [`Items`] | collects items into a batch |
 //! | [`EnvironmentFile`] | features, sysvars, fees and shared accounts, in a file that its hash names |
 //! | [`record`] | items from the state of a chain |
@@ -40,6 +41,7 @@ mod results;
 mod rows;
 mod run;
 pub mod schema;
+mod segment;
 mod state;
 mod transaction;
 mod worker;
@@ -54,6 +56,7 @@ pub use crate::{
     item::{Expectation, Item, ItemAccount, ItemData, Kind, Override},
     items::Items,
     run::{RunOptions, run},
+    segment::{SegmentBlock, SegmentFile},
 };
 
 /// A SHA-256 hash, by which contents and items are named.

@@ -18,7 +18,7 @@ pub mod column {
     names! {
         /// The hash that names an item: of all other columns of its row that say what to run.
         ITEM_ID = "item_id";
-        /// What the item is: `transaction` or `fuzz`.
+        /// What the item is: `transaction`, `fuzz` or `segment`.
         KIND = "kind";
         /// The slot; null for the one of the environment's clock.
         SLOT = "slot";
@@ -30,7 +30,8 @@ pub mod column {
         ENV_REF = "env_ref";
         /// The last blockhash of the bank; null for the environment's.
         BLOCKHASH = "blockhash";
-        /// What to run: the signed transaction as it is sent, or the file of a search.
+        /// What to run: the signed transaction as it is sent, or the file of a search or
+        /// of blocks.
         MESSAGE = "message";
         /// The accounts before the transaction.
         ACCOUNTS = "accounts";
@@ -73,7 +74,7 @@ pub mod column {
         COMPUTE_UNITS = "compute_units";
         /// The fee in lamports.
         FEE = "fee";
-        /// The data returned last; of a search, what it took.
+        /// The data returned last; of a search or of blocks, what they took.
         RETURN_DATA = "return_data";
         /// The hash of the log lines.
         LOGS_HASH = "logs_hash";

@@ -17,9 +17,8 @@ use crate::{
 
 /// The maximum length of an account's data in bytes.
 const DATA_BYTES_MAX: usize = 10 << 20;
-/// How many accounts an item may have, and how many overrides: several times what a transaction can
-/// name.
-const ENTRIES_MAX: usize = 1024;
+/// How many overrides an item may have: several times as many accounts as a transaction can name.
+const OVERRIDES_MAX: usize = 1024;
 
 /// An environment in the slot of an item. Items that follow each other mostly have the same one.
 pub(crate) struct Moment {
@@ -111,8 +110,8 @@ impl<'m> ItemAccounts<'m> {
     /// If there are too many, an address occurs twice, data are missing, or an override or the
     /// replacement of a program does not fit.
     pub(crate) fn new(item: &Item<'_>, moment: &'m Moment, base: &Base) -> Result<Self, String> {
-        check_number(item.accounts.len(), "accounts")?;
-        check_number(item.overrides.len(), "overrides")?;
+        check_number(item.accounts.len(), "accounts", item.kind.accounts_max())?;
+        check_number(item.overrides.len(), "overrides", OVERRIDES_MAX)?;
         let own = item.accounts.iter().map(|account| Ok((account.pubkey, read(account, base)?)));
         let mut own = own.collect::<Result<Vec<_>, String>>()?;
         own.sort_unstable_by_key(|(key, _)| *key);
@@ -199,9 +198,9 @@ fn replace(account: &mut AccountSharedData, offset: u64, bytes: &[u8]) -> Option
     Some(())
 }
 
-fn check_number(number: usize, what: &str) -> Result<(), String> {
-    if number > ENTRIES_MAX {
-        return Err(format!("there are {number} {what}, but an item may have up to {ENTRIES_MAX}"));
+fn check_number(number: usize, what: &str, max: usize) -> Result<(), String> {
+    if number > max {
+        return Err(format!("there are {number} {what}, but an item may have up to {max}"));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::{
     item::{Item, Kind},
     outcome::{Outcome, Status},
     rows::{ItemRows, Malformed},
+    segment,
     state::{ItemAccounts, Moment},
     transaction,
 };
@@ -66,6 +67,7 @@ impl Worker {
         let ended = match item.kind {
             Kind::Transaction => transaction::run(item, &accounts, base, engine, workspace),
             Kind::Fuzz => fuzz::run(item, &accounts, engine)?,
+            Kind::Segment => segment::run(item, &accounts, engine)?,
         };
         Ok(Outcome::of(id, item, ended))
     }
