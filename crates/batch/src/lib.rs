@@ -8,6 +8,7 @@
 //! | item | what it is |
 //! |---|---|
 //! | [`run`], [`RunOptions`] | executes a batch on some threads |
+//! | [`crashed`] | results of items on which a process died |
 //! | [`Base`] | what items refer to by hash: account data, programs, environments |
 //! | [`schema`] | the tables: items, results, contents |
 //! | [`check_results`] | checks the columns of a table of results |
@@ -55,7 +56,7 @@ pub use crate::{
     fuzz_file::FuzzFile,
     item::{Expectation, Item, ItemAccount, ItemData, Kind, Override},
     items::Items,
-    run::{RunOptions, run},
+    run::{RunOptions, crashed, run},
     segment::{SegmentBlock, SegmentFile},
 };
 

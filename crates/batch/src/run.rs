@@ -12,7 +12,7 @@ use selkie_svm::Engine;
 use crate::{
     base::Base,
     error::BatchError,
-    outcome::Outcome,
+    outcome::{Outcome, Status},
     results::{Kept, Results},
     rows::ItemRows,
     worker::Worker,
@@ -102,6 +102,21 @@ pub fn run(
             return Err(BatchError::TooLarge { rows: *row });
         }
         results.push(outcome, *nanoseconds);
+    }
+    results.finish()
+}
+
+/// Returns the results of items that end the process in which they run, as whoever has started it
+/// found: rows with the status `EngineCrash`, and the reason as the error.
+///
+/// # Errors
+/// If the batch does not have the columns of [`schema::items`](crate::schema::items).
+pub fn crashed(batch: &RecordBatch, why: &str) -> Result<RecordBatch, BatchError> {
+    let rows = ItemRows::of(batch)?;
+    let mut results = Results::new(Kept { logs: false, data: false });
+    for row in 0..batch.num_rows() {
+        let stated = rows.stated_id(row);
+        results.push(&Outcome::unusable(stated, Status::EngineCrash, why.to_owned()), 0);
     }
     results.finish()
 }

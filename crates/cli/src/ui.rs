@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 pub(crate) enum Status {
     Success,
     Failure,
+    /// Another process has shown the outcome, and ended with this exit code.
+    Shown(u8),
 }
 
 impl Status {

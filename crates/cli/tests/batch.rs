@@ -13,7 +13,7 @@ use selkie::{
     fixture::{Fixture, TransactionFixture},
     keypair, system,
 };
-use selkie_batch::{Base, Item, Items, record, schema};
+use selkie_batch::{Base, FuzzFile, Item, Items, Kind, record, schema};
 use selkie_replay::ReplayFile;
 
 /// How many transfers a file holds, and how many files there are.
@@ -47,8 +47,13 @@ fn write_items(folder: &Path, balance: u64) {
         let items = items.finish().expect("the items fit");
         write(&folder.join(format!("items/{file}.parquet")), &items);
     }
-    let hash = arrow_array::BinaryArray::from_vec(vec![&env_ref]);
-    let data = arrow_array::BinaryArray::from_vec(vec![&environment]);
+    write_contents(folder, &env_ref, &environment);
+}
+
+/// Writes the one content that all items refer to.
+fn write_contents(folder: &Path, hash: &[u8], data: &[u8]) {
+    let hash = arrow_array::BinaryArray::from_vec(vec![hash]);
+    let data = arrow_array::BinaryArray::from_vec(vec![data]);
     let columns = vec![std::sync::Arc::new(hash) as _, std::sync::Arc::new(data) as _];
     let contents = RecordBatch::try_new(schema::contents(), columns).expect("the columns fit");
     write(&folder.join("contents/environments.parquet"), &contents);
@@ -400,4 +405,134 @@ fn answers_of_rpc_servers_become_items_with_their_results() {
     let bad = selkie(&folder, &["batch", "import", "bad.json", "--out", "bad"]);
     assert_eq!(bad.code, Some(2));
     assert!(bad.stderr.contains("bad.json"), "{bad:#?}");
+}
+
+/// Writes one file with four items, of which the third takes far more time than the others.
+#[cfg(target_os = "linux")]
+fn write_heavy_items(folder: &Path, calls: u64) {
+    let payer = keypair("payer");
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).expect("the balance fits");
+    let mut base = Base::new();
+    let environment = record::environment_file(svm.environment(), []).to_bytes();
+    let env_ref = base.add(environment.clone());
+    let account = (payer.pubkey(), svm.shared_account(&payer.pubkey()).expect("it exists"));
+    let idl = serde_json::json!({"address": keypair("p").pubkey().to_string(), "instructions": [
+        {"name": "go", "discriminator": [], "accounts": [], "args": []}]});
+    // Each seed gives up after 4,096 calls, since there is no such program.
+    let search =
+        FuzzFile { idl: Some(idl), calls: 4096, seed_count: calls / 4096, ..FuzzFile::default() };
+    let search = search.to_bytes();
+    let mut items = Items::new();
+    for number in 0..4 {
+        let transfer =
+            system::transfer(&payer.pubkey(), &keypair("bob").pubkey(), 5_000_000 + number);
+        let signed = svm.sign(&[transfer], &[&payer]).expect("the payer signs");
+        let wire = wincode::serialize(&signed).expect("transactions can be serialized");
+        let is_search = number == 2;
+        items.push(&Item {
+            kind: if is_search { Kind::Fuzz } else { Kind::Transaction },
+            env_ref,
+            message: if is_search { &search } else { &wire },
+            accounts: vec![record::item_account(&account, &mut base)],
+            ..Item::default()
+        });
+    }
+    write(&folder.join("items/0.parquet"), &items.finish().expect("the items fit"));
+    write_contents(folder, &env_ref, &environment);
+}
+
+/// The kernel kills a process that uses more than a second of processor time, which one item does: as
+/// a crash of machine code would, that ends the process because of the item, each time.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_item_that_kills_its_process_has_a_row_and_the_others_their_results() {
+    let folder = folder("batch-crash");
+    write_heavy_items(&folder, 1 << 20);
+    let selkie = env!("CARGO_BIN_EXE_selkie");
+    let limited = format!("ulimit -c 0; ulimit -t 1; exec {selkie} --json batch run . --out out");
+    let output =
+        std::process::Command::new("sh").args(["-c", &limited]).current_dir(&folder).output();
+    let output = output.expect("there is a shell");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{stdout}{stderr}");
+    let report: serde_json::Value = serde_json::from_str(&stdout).expect("it is JSON");
+    assert_eq!(report["statuses"], serde_json::json!({"Success": 3, "EngineCrash": 1}));
+    let unusable = report["unusable"][0].to_string();
+    assert!(unusable.contains("row 2: EngineCrash: the engine died of SIG"), "{unusable}");
+    assert!(stderr.contains("./items/0.parquet is run again in parts"), "{stderr}");
+    let files = fs::read_dir(folder.join("out")).expect("it exists").count();
+    assert_eq!(files, 1, "nothing is left but the results");
+    let ids = ["--json", "batch", "verify", "out", "--items", ".", "--allow-unusable"];
+    assert_eq!(common::selkie(&folder, &ids).code, Some(0));
+}
+
+/// Somebody ends the process at work once; no item is to blame.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_is_killed_once_costs_no_results() {
+    use std::process::{Command, Stdio};
+    let folder = folder("batch-killed");
+    write_heavy_items(&folder, 16 * 4096);
+    let whole = run(&folder, "whole", &[]);
+    // Not SIGSEGV: if no access to memory has caused it, Rust ignores the first one.
+    for signal in ["ABRT", "KILL"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_selkie"));
+        let command = command.args(["--json", "batch", "run", ".", "--restart", "--out", "out"]);
+        let command = command.current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let running = command.spawn().expect("it is built");
+        let worker = worker_of(running.id(), &folder.join("out/0.parquet.part"));
+        let kill = Command::new("kill").args([&format!("-{signal}"), &worker]).status();
+        assert!(kill.expect("there is such a command").success());
+        let output = running.wait_with_output().expect("it ends");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        let warning = format!("the engine died of SIG{signal}; ./items/0.parquet is run again");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(&warning), "{stderr}");
+        assert_eq!(report["digest"], whole.json()["digest"]);
+        assert_eq!(report["statuses"], whole.json()["statuses"]);
+    }
+}
+
+/// Nobody works on when the process that users see is gone.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_process_outlives_the_one_that_started_it() {
+    use std::process::Command;
+    let folder = folder("batch-abandoned");
+    write_heavy_items(&folder, 1 << 20);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_selkie"));
+    let mut running = command
+        .args(["batch", "run", ".", "--out", "out"])
+        .current_dir(&folder)
+        .spawn()
+        .expect("it is built");
+    let worker = worker_of(running.id(), &folder.join("out/0.parquet.part"));
+    running.kill().expect("it runs");
+    running.wait().expect("it was killed");
+    let process = Path::new("/proc").join(worker);
+    for _ in 0..600 {
+        // It may wait for somebody to ask how it ended.
+        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+        if status.is_empty() || status.contains("State:\tZ") {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("{} is still there", process.display());
+}
+
+/// Waits until a file is there, and returns the process that another one has started.
+#[cfg(target_os = "linux")]
+fn worker_of(starter: u32, file: &Path) -> String {
+    for _ in 0..600 {
+        let children = fs::read_to_string(format!("/proc/{starter}/task/{starter}/children"));
+        let children = children.unwrap_or_default();
+        if let (Some(child), true) = (children.split_whitespace().next(), file.exists()) {
+            return child.to_owned();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("{} is never there", file.display());
 }

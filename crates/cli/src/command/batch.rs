@@ -3,8 +3,11 @@
 mod diff;
 mod execute;
 mod import;
+mod parts;
 mod shards;
+mod supervise;
 mod table;
+mod total;
 mod verify;
 
 use anyhow::Result;
@@ -17,7 +20,13 @@ use crate::{
 pub(crate) fn run(ui: &mut Ui, args: &BatchArgs) -> Result<Status> {
     table::quiet_library_panics();
     match &args.command {
-        BatchCommand::Run(args) => execute::run(ui, args),
+        BatchCommand::Run(args) => match &args.worker {
+            None => supervise::run(ui, args),
+            Some(work) => {
+                supervise::end_with_starter();
+                execute::run(ui, args, work)
+            }
+        },
         BatchCommand::Verify(args) => verify::run(ui, args),
         BatchCommand::Diff(args) => diff::run(ui, args),
         BatchCommand::Import(args) => import::run(ui, args),

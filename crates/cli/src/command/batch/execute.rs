@@ -7,7 +7,6 @@ use core::{
 use std::{
     collections::BTreeMap,
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
     thread,
@@ -15,67 +14,76 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::Int64Type};
+use arrow_array::RecordBatch;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use selkie::Pubkey;
-use selkie_batch::{Base, BatchError, Digest, RunOptions, check_results, schema, schema::column};
-use selkie_svm::{FeatureSet, Purpose, check_file};
-use serde_json::json;
+use selkie_batch::{Base, BatchError, RunOptions, schema};
+use selkie_svm::{Engine, FeatureSet, Purpose, check_file};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    is_unusable,
+    parts,
     shards::{self, CONTENTS, ITEMS},
     table::{Table, TableWriter},
+    total::{COUNTED, Total, report},
     verify,
 };
 use crate::{
-    args::batch::BatchRunArgs,
-    render::count,
-    ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
+    args::batch::{BatchRunArgs, Work},
+    ui::{Advise as _, Status, Ui},
 };
 
 /// How many rows of contents are read at once.
 const CONTENTS_AT_ONCE: usize = 64;
 
-pub(crate) fn run(ui: &mut Ui, args: &BatchRunArgs) -> Result<Status> {
+pub(crate) fn run(ui: &mut Ui, args: &BatchRunArgs, work: &Work) -> Result<Status> {
     let shards = shards::required(&args.items.join(ITEMS))?;
     let mut base = read_base(&args.items.join(CONTENTS))?;
-    let replaced = replace_programs(&mut base, &args.program)?;
+    for (program, elf) in programs(&args.program)? {
+        base.replace_program(program, elf);
+    }
     fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
-    let engine = selkie_svm::Engine::from(args.engine);
+    let engine = Engine::from(args.engine);
     engine.resolve()?;
     let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or(processors);
     let workers = threads.get().min(shards.len());
     let threads_each = NonZeroUsize::new(threads.get() / workers).unwrap_or(NonZeroUsize::MIN);
+    let is_shown = ui.is_watched() && !matches!(work, Work::Rows { .. });
     let job = Job {
         base: &base,
         out: &args.out,
         rows: args.rows.get(),
-        restarts: args.restart,
-        made_by: format!(
-            "selkie {}, logs {}, data {}{replaced}",
-            env!("CARGO_PKG_VERSION"),
-            args.logs,
-            args.data
-        ),
-        options: RunOptions {
-            threads: threads_each,
-            engine,
-            keeps_logs: args.logs,
-            keeps_data: args.data,
-            clock: Some(nanoseconds),
-            ..RunOptions::default()
-        },
-        bar: if ui.is_watched() { bar(shards::rows(&shards)?) } else { ProgressBar::hidden() },
+        made_by: made_by(args)?,
+        options: options(args, engine, threads_each),
+        bar: if is_shown { bar(shards::rows(&shards)?) } else { ProgressBar::hidden() },
     };
+    match *work {
+        Work::First => parts::remove(&args.out, &shards, args.restart)?,
+        Work::Again => {}
+        Work::Rows { shard, first, count } => {
+            let shard = shards.get(shard).context("there are fewer files of items")?;
+            job.run_rows(shard, first, count)?;
+            return Ok(Status::Success);
+        }
+    }
     let start = nanoseconds();
     let total = job.run_all(&shards, workers)?;
     job.bar.finish_and_clear();
     let elapsed = Duration::from_nanos(nanoseconds().saturating_sub(start));
     report(ui, &total, elapsed.as_secs_f64())
+}
+
+fn options(args: &BatchRunArgs, engine: Engine, threads: NonZeroUsize) -> RunOptions {
+    RunOptions {
+        threads,
+        engine,
+        keeps_logs: args.logs,
+        keeps_data: args.data,
+        clock: Some(nanoseconds),
+        ..RunOptions::default()
+    }
 }
 
 /// Reads all contents into memory.
@@ -93,10 +101,20 @@ fn read_base(folder: &Path) -> Result<Base> {
     Ok(base)
 }
 
-/// Replaces programs of the items by files, which have to be such that a cluster would deploy. Returns
-/// the addresses with the hashes of the files.
-fn replace_programs(base: &mut Base, programs: &[(Pubkey, PathBuf)]) -> Result<String> {
-    let mut replaced = BTreeMap::new();
+/// Returns what results depend on besides the items: options, and the files that replace programs.
+pub(super) fn made_by(args: &BatchRunArgs) -> Result<String> {
+    let BatchRunArgs { logs, data, program, .. } = args;
+    let replaced = programs(program)?.into_iter();
+    let replaced = replaced.map(|(program, elf)| (program, hex::encode(Sha256::digest(elf))));
+    let replaced = replaced.map(|(program, hash)| format!(", {program}={hash}"));
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(format!("selkie {version}, logs {logs}, data {data}{}", replaced.collect::<String>()))
+}
+
+/// Reads the files that replace programs of the items, which have to be such that a cluster would
+/// deploy.
+fn programs(programs: &[(Pubkey, PathBuf)]) -> Result<BTreeMap<Pubkey, Vec<u8>>> {
+    let mut all = BTreeMap::new();
     for (program, path) in programs {
         let elf = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         if let Err(refused) = check_file(&elf, FeatureSet::mainnet(), Purpose::Deployment) {
@@ -106,10 +124,9 @@ fn replace_programs(base: &mut Base, programs: &[(Pubkey, PathBuf)]) -> Result<S
                 refused.error
             );
         }
-        replaced.insert(*program, hex::encode(Sha256::digest(&elf)));
-        base.replace_program(*program, elf);
+        all.insert(*program, elf);
     }
-    Ok(replaced.into_iter().map(|(program, hash)| format!(", {program}={hash}")).collect())
+    Ok(all)
 }
 
 /// Counts the row of an error from the start of the file; `first` is that of the batch.
@@ -142,30 +159,17 @@ struct Job<'a> {
     base: &'a Base,
     out: &'a Path,
     rows: usize,
-    /// Whether results that are there already are replaced.
-    restarts: bool,
     /// What results depend on besides the items.
     made_by: String,
     options: RunOptions,
     bar: ProgressBar,
 }
 
-/// What was executed.
-#[derive(Default)]
-struct Total {
-    digest: Digest,
-    compute_units: u64,
-    statuses: BTreeMap<String, u64>,
-    /// Items whose result is not the expected one.
-    unexpected: u64,
-    /// Files whose results were there already.
-    skipped: usize,
-    /// The first items that are malformed or on which the engine crashed.
-    unusable: Vec<String>,
+/// Returns what the results of a file of items are made of.
+pub(super) fn stamp(items: &Path, made_by: &str) -> Result<String> {
+    let ids = verify::ids(&[items.to_owned()])?;
+    Ok(format!("{} {}, {made_by}", ids.items, ids.to_hex()))
 }
-
-/// How many unusable items are named.
-const UNUSABLE_NAMED: usize = 5;
 
 impl Job<'_> {
     fn run_all(&self, shards: &[PathBuf], workers: usize) -> Result<Total> {
@@ -195,11 +199,10 @@ impl Job<'_> {
 
     /// Runs the items of a file, unless its results are there already.
     fn run_shard(&self, items: &Path) -> Result<Total> {
-        let results = self.out.join(items.file_name().unwrap_or(items.as_os_str()));
+        let results = parts::results(self.out, items);
         let mut total = Total::default();
-        let ids = verify::ids(&[items.to_owned()])?;
-        let stamp = format!("{} {}, {}", ids.items, ids.to_hex(), self.made_by);
-        if results.exists() && !self.restarts {
+        let stamp = stamp(items, &self.made_by)?;
+        if results.exists() {
             total.skipped = 1;
             self.read_results(&results, &stamp, &mut total)?;
             return Ok(total);
@@ -208,25 +211,47 @@ impl Job<'_> {
         let mut writer = TableWriter::create(&results, schema::results(), stamp)?;
         let mut row: u64 = 0;
         while let Some(batch) = table.next()? {
-            // Halves of batches whose results are too large for one.
-            let mut parts = vec![batch];
-            while let Some(part) = parts.pop() {
-                let (rows, half) = (part.num_rows(), part.num_rows() / 2);
-                let done = match selkie_batch::run(&part, self.base, &self.options) {
-                    Err(BatchError::TooLarge { .. }) if half > 0 => {
-                        parts.push(part.slice(half, rows - half));
-                        parts.push(part.slice(0, half));
-                        continue;
-                    }
-                    done => done.with_context(|| format!("cannot run {}", items.display()))?,
-                };
-                writer.write(&done)?;
-                self.count(&done, items, row, &mut total)?;
-                row = row.saturating_add(rows as u64);
-            }
+            self.run_batch(batch, items, &mut |done| {
+                writer.write(done)?;
+                let first = row;
+                row = row.saturating_add(done.num_rows() as u64);
+                self.count(done, items, first, &mut total)
+            })?;
         }
         writer.finish()?;
         Ok(total)
+    }
+
+    /// Runs some items of a file, for the process that puts the results together.
+    fn run_rows(&self, items: &Path, first: u64, count: u64) -> Result<()> {
+        let mut table = Table::open(items, None, self.rows)?;
+        let path = parts::rows(self.out, items);
+        let mut writer = TableWriter::create(&path, schema::results(), String::new())?;
+        while let Some(batch) = table.next_of(first, count)? {
+            self.run_batch(batch, items, &mut |done| writer.write(done))?;
+        }
+        writer.finish()
+    }
+
+    /// Runs a batch, in halves if its results are too large for one. `then` takes the results.
+    fn run_batch(
+        &self,
+        batch: RecordBatch,
+        items: &Path,
+        then: &mut dyn FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        let mut parts = vec![batch];
+        while let Some(part) = parts.pop() {
+            let (rows, half) = (part.num_rows(), part.num_rows() / 2);
+            match selkie_batch::run(&part, self.base, &self.options) {
+                Err(BatchError::TooLarge { .. }) if half > 0 => {
+                    parts.push(part.slice(half, rows - half));
+                    parts.push(part.slice(0, half));
+                }
+                done => then(&done.with_context(|| format!("cannot run {}", items.display()))?)?,
+            }
+        }
+        Ok(())
     }
 
     fn read_results(&self, results: &Path, stamp: &str, total: &mut Total) -> Result<()> {
@@ -250,90 +275,4 @@ impl Job<'_> {
         self.bar.set_message(HumanCount(total.compute_units).to_string());
         Ok(())
     }
-}
-
-/// The columns that a total is made of.
-const COUNTED: [&str; 6] = [
-    column::ITEM_ID,
-    column::STATUS,
-    column::ERROR,
-    column::COMPUTE_UNITS,
-    column::EFFECTS_HASH,
-    column::MATCHES,
-];
-
-impl Total {
-    fn add(&mut self, results: &RecordBatch, file: &Path, first: u64) -> Result<()> {
-        let context = || format!("cannot use {}", file.display());
-        check_results(results, &COUNTED).with_context(context)?;
-        self.digest.add(results).with_context(context)?;
-        let column = |name| results.column_by_name(name).expect("the columns were checked");
-        let units = column(column::COMPUTE_UNITS).as_primitive::<Int64Type>();
-        let units = units.iter().flatten().map(i64::cast_unsigned);
-        self.compute_units = units.fold(self.compute_units, u64::saturating_add);
-        let matches = column(column::MATCHES).as_boolean();
-        self.unexpected += matches.iter().filter(|it| *it == Some(false)).count() as u64;
-        let (status, error) = (column(column::STATUS), column(column::ERROR));
-        let (status, error) = (status.as_string::<i32>(), error.as_string::<i32>());
-        for (row, status) in status.iter().enumerate() {
-            let status = status.unwrap_or_default();
-            *self.statuses.entry(status.to_owned()).or_default() += 1;
-            if is_unusable(status) && self.unusable.len() < UNUSABLE_NAMED {
-                let error = if error.is_null(row) { "" } else { error.value(row) };
-                let row = first.saturating_add(row as u64);
-                self.unusable.push(format!("{}, row {row}: {status}: {error}", file.display()));
-            }
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.digest.merge(&other.digest);
-        self.compute_units = self.compute_units.saturating_add(other.compute_units);
-        self.unexpected += other.unexpected;
-        self.skipped += other.skipped;
-        for (status, count) in other.statuses {
-            *self.statuses.entry(status).or_default() += count;
-        }
-        self.unusable.extend(other.unusable);
-        self.unusable.truncate(UNUSABLE_NAMED);
-    }
-
-    fn is_fine(&self) -> bool {
-        self.unexpected == 0 && self.unusable.is_empty()
-    }
-}
-
-fn report(ui: &mut Ui, total: &Total, seconds: f64) -> Result<Status> {
-    let Total { digest, compute_units, statuses, unexpected, skipped, unusable } = total;
-    if ui.json {
-        ui.object(&json!({
-            "items": digest.items,
-            "statuses": statuses,
-            "compute_units": compute_units,
-            "unexpected": unexpected,
-            "unusable": unusable,
-            "files_skipped": skipped,
-            "digest": digest.to_hex(),
-            "seconds": seconds,
-        }))?;
-        return Ok(Status::of(total.is_fine()));
-    }
-    writeln!(ui.out, "{STRONG}{}{STRONG:#} in {seconds:.1} s", count(digest.items, "item"))?;
-    for (status, number) in statuses {
-        writeln!(ui.out, "  {status:14} {number}")?;
-    }
-    writeln!(ui.out, "  compute units  {compute_units}")?;
-    if *skipped > 0 {
-        writeln!(ui.out, "  {DIM}{} had results{DIM:#}", count(*skipped, "file"))?;
-    }
-    for line in unusable {
-        writeln!(ui.out, "{BAD}unusable{BAD:#} {line}")?;
-    }
-    if *unexpected > 0 {
-        writeln!(ui.out, "{BAD}{} not as expected{BAD:#}", count(*unexpected, "result"))?;
-    }
-    let style = if total.is_fine() { GOOD } else { BAD };
-    writeln!(ui.out, "digest {style}{}{style:#}", digest.to_hex())?;
-    Ok(Status::of(total.is_fine()))
 }

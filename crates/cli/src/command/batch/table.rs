@@ -24,6 +24,8 @@ const STAMP: &str = "selkie.run";
 /// A Parquet file that is read batch by batch.
 pub(crate) struct Table {
     path: PathBuf,
+    /// How many rows were read.
+    read: u64,
     /// The number of rows that the file states.
     pub(crate) rows: u64,
     /// What the file was made of, if it says so: see [`TableWriter::create`].
@@ -48,13 +50,35 @@ impl Table {
             Ok((u64::try_from(stated).unwrap_or_default(), stamp, reader))
         };
         let (rows, stamp, reader) = guarded(path, open)?;
-        Ok(Self { path: path.to_owned(), rows, stamp, reader })
+        Ok(Self { path: path.to_owned(), read: 0, rows, stamp, reader })
     }
 
     /// Reads the next batch; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
         let Self { path, reader, .. } = self;
-        guarded(path, || Ok(reader.next().transpose()?))
+        let batch = guarded(path, || Ok(reader.next().transpose()?))?;
+        let rows = batch.as_ref().map_or(0, RecordBatch::num_rows);
+        self.read = self.read.saturating_add(rows as u64);
+        Ok(batch)
+    }
+
+    /// Reads the next batch of those rows that are from `first` on, up to `count`; `None` at their end.
+    pub(crate) fn next_of(&mut self, first: u64, count: u64) -> Result<Option<RecordBatch>> {
+        let end = first.saturating_add(count);
+        loop {
+            let start = self.read;
+            if start >= end {
+                return Ok(None);
+            }
+            let Some(batch) = self.next()? else { return Ok(None) };
+            let from = first.saturating_sub(start);
+            let to = end.saturating_sub(start).min(batch.num_rows() as u64);
+            if from < to {
+                let [from, len] = [from, to - from]
+                    .map(|it| usize::try_from(it).expect("batches have fewer rows"));
+                return Ok(Some(batch.slice(from, len)));
+            }
+        }
     }
 }
 
@@ -77,6 +101,13 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
     result.with_context(|| format!("cannot read {}", path.display()))
 }
 
+/// Returns the name of a file while it is being written.
+pub(crate) fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
 /// A Parquet file that is being written. It gets its name when it is complete.
 pub(crate) struct TableWriter {
     path: PathBuf,
@@ -88,7 +119,7 @@ impl TableWriter {
     /// Creates a file. Its stamp says what it is made of, so that it is not taken for something else
     /// later.
     pub(crate) fn create(path: &Path, schema: SchemaRef, stamp: String) -> Result<Self> {
-        let part = path.with_extension("parquet.part");
+        let part = part_of(path);
         let create = || {
             let file = File::create(&part)?;
             let stamp = vec![KeyValue::new(STAMP.to_owned(), stamp)];

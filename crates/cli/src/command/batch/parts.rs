@@ -1,0 +1,55 @@
+//! The files in a folder of results, complete ones and those of work that goes on.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+
+use super::table::part_of;
+
+/// Returns the file of the results of a file of items.
+pub(super) fn results(out: &Path, items: &Path) -> PathBuf {
+    out.join(items.file_name().unwrap_or(items.as_os_str()))
+}
+
+/// Returns the file of the results of some rows.
+pub(super) fn rows(out: &Path, items: &Path) -> PathBuf {
+    results(out, items).with_extension("rows")
+}
+
+/// Returns whether results were being written when a process ended.
+pub(super) fn is_begun(out: &Path, items: &Path) -> bool {
+    part_of(&results(out, items)).exists()
+}
+
+/// Removes what a run that was killed has left, and with `all` complete results as well.
+pub(super) fn remove(out: &Path, shards: &[PathBuf], all: bool) -> Result<()> {
+    for items in shards {
+        let results = results(out, items);
+        remove_file(&part_of(&results))?;
+        remove_rows(out, items)?;
+        if all {
+            remove_file(&results)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the results of some rows, if they are there, complete or not.
+pub(super) fn remove_rows(out: &Path, items: &Path) -> Result<()> {
+    let rows = rows(out, items);
+    remove_file(&part_of(&rows))?;
+    remove_file(&rows)
+}
+
+/// Removes a file, if it is there.
+pub(super) fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
