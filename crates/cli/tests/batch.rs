@@ -11,9 +11,10 @@ use parquet::arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReader};
 use selkie::{
     Signer, Svm,
     fixture::{Fixture, TransactionFixture},
-    keypair, system,
+    keypair, programs, system, token,
 };
 use selkie_batch::{Base, FuzzFile, Item, Items, Kind, record, schema};
+use selkie_node::Node;
 use selkie_replay::ReplayFile;
 
 /// How many transfers a file holds, and how many files there are.
@@ -535,4 +536,43 @@ fn worker_of(starter: u32, file: &Path) -> String {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     panic!("{} is never there", file.display());
+}
+
+/// Blocks of a node, each on the one before: airdrops, transfers, and tokens.
+#[test]
+fn a_dump_of_a_node_becomes_items_with_their_results() {
+    let folder = folder("batch-dump");
+    let node = Node::start(selkie_node::Options::default()).expect("it starts");
+    let (alice, bob) = (keypair("alice"), keypair("bob").pubkey());
+    node.airdrop_and_wait(&alice.pubkey(), 10_000_000_000).expect("the faucet has it");
+    let (program, mint) = (programs::TOKEN.id, keypair("mint"));
+    let key = alice.pubkey();
+    let account = token::associated_address(&program, &key, &mint.pubkey());
+    let mut sent = 1;
+    let mut send = |instructions: &[selkie::Instruction], signers: &[&dyn Signer]| {
+        let options = selkie_node::SendOptions { skip_preflight: true, ..Default::default() };
+        let blockhash = node.view(options.preflight_commitment).blockhash();
+        let message = selkie::Message::new_with_blockhash(instructions, Some(&key), &blockhash);
+        let transaction = selkie::Transaction::new(&signers.to_vec(), message, blockhash);
+        // One that fails lands, too.
+        let _ = node.send_and_wait(transaction.into(), &options);
+        sent += 1;
+    };
+    send(&[system::transfer(&key, &bob, 5_000_000)], &[&alice]);
+    send(&[system::transfer(&key, &bob, u64::MAX)], &[&alice]);
+    let space = 82;
+    let create = system::create_account(&key, &mint.pubkey(), 10_000_000, space, &program);
+    send(&[create, token::initialize_mint(&program, &mint.pubkey(), &key, 6)], &[&alice, &mint]);
+    send(&[token::create_associated(&program, &key, &key, &mint.pubkey())], &[&alice]);
+    for amount in [5, 7] {
+        send(&[token::mint_to(&program, &mint.pubkey(), &account, &key, amount)], &[&alice]);
+    }
+    let mut dump = Vec::new();
+    node.dump(&mut dump).expect("it is written to memory");
+    fs::write(folder.join("node.dump"), dump).expect("the folder is writable");
+    let imported = selkie(&folder, &["--json", "batch", "import", "node.dump", "--out", "."]);
+    assert_eq!(imported.json()["items"], sent, "{imported:#?}");
+    let results = run(&folder, "out", &[]);
+    assert_eq!(results.code, Some(0), "{results:#?}");
+    assert_eq!(results.json()["statuses"], serde_json::json!({"Success": sent - 1, "Failed": 1}));
 }

@@ -78,7 +78,8 @@ pub use selkie_svm::check::is_reserved;
 pub use selkie_ledger::{
     AccountDiff, Block, Commit, DataDiff, Header, HistoryLimit, InnerInstruction,
     InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, Reward, Store, StoreError,
-    TokenBalance, UnknownSignature, dump::DumpError,
+    TokenBalance, UnknownSignature,
+    dump::{self, DumpError},
 };
 
 pub use crate::{

@@ -33,12 +33,14 @@ pub(crate) enum BatchCommand {
 Examples:
   selkie batch import recordings/ --out items        of SELKIE_RECORD=recordings cargo test
   selkie batch import fixtures/ --out items          Firedancer's transaction fixtures
+  selkie batch import node.dump --out items          a saved node, by its method selkie_dumpState
   selkie batch import --url localhost --out items    the newest transactions of a running `selkie node`
   selkie batch run items --out results               runs them, and says which differ
 
 Files are taken by the end of their names:
   .replay    replays of Selkie: those of transactions, not of single instructions
   .fix       transaction fixtures of Firedancer, in protobuf
+  .dump      dumps of `selkie node`: its history, and the accounts at the end
   .json      {\"transactions\": […], \"accounts\": […]} as RPC servers return them, in base64
 Others in a folder are left out.")]
 pub(crate) struct BatchImportArgs {

@@ -1,5 +1,6 @@
 //! `selkie batch import`: items of recorded transactions.
 
+mod dump;
 mod node;
 mod rpc;
 
@@ -17,7 +18,7 @@ use selkie::{
     AccountSharedData, Inspector, Pubkey, Receipt, Stage, Svm, VersionedTransaction,
     fixture::{Prepared, TransactionFixture},
 };
-use selkie_batch::{Base, Expectation, Item, ItemData, Items, Sha256, record, schema};
+use selkie_batch::{Base, Expectation, Item, ItemAccount, ItemData, Items, Sha256, record, schema};
 use selkie_replay::ReplayFile;
 use selkie_svm::{AccountStore, ReadableAccount as _};
 use serde_json::json;
@@ -37,7 +38,8 @@ use crate::{
 type Convert = fn(&Path, &mut Importer) -> Result<()>;
 
 /// The kinds of files, by the end of their names.
-const KINDS: &[(&str, Convert)] = &[("fix", fixture), ("replay", replay), ("json", rpc::add)];
+const KINDS: &[(&str, Convert)] =
+    &[("fix", fixture), ("replay", replay), ("json", rpc::add), ("dump", dump::add)];
 
 /// How many contents are in one batch.
 const CONTENTS_AT_ONCE: usize = 64;
@@ -243,32 +245,47 @@ impl Importer {
     /// Adds an item. Returns whether it is new.
     fn push(&mut self, recorded: &Recorded<'_>) -> Result<bool> {
         let Recorded { svm, transaction, verify_signatures, check_blockhash, expect } = recorded;
+        let accounts = record::accounts(&transaction.message, &Chain(svm), svm.environment());
+        let wire = wincode::serialize(transaction)?;
+        let item = Item {
+            env_ref: self.environment(svm),
+            message: &wire,
+            accounts: self.accounts(&accounts),
+            verify_signatures: *verify_signatures,
+            check_blockhash: *check_blockhash,
+            expect: Some(expect.clone()),
+            ..Item::default()
+        };
+        self.push_item(&item)
+    }
+
+    /// Adds the environment of a chain to the contents.
+    fn environment(&mut self, svm: &Svm) -> Sha256 {
         let file = record::environment_file(svm.environment(), svm.recent_blockhashes());
         let env_ref = self.base.add(file.to_bytes());
         self.hashes.insert(env_ref);
-        let accounts = record::accounts(&transaction.message, &Chain(svm), svm.environment());
+        env_ref
+    }
+
+    /// Returns accounts as those of an item. Long data become contents.
+    fn accounts<'a>(&mut self, accounts: &'a [record::RecordedAccount]) -> Vec<ItemAccount<'a>> {
         let accounts: Vec<_> =
             accounts.iter().map(|it| record::item_account(it, &mut self.base)).collect();
         self.hashes.extend(accounts.iter().filter_map(|it| match it.data {
             ItemData::Ref(hash) => Some(hash),
             ItemData::Inline(_) => None,
         }));
-        let wire = wincode::serialize(transaction)?;
-        let item = Item {
-            env_ref,
-            message: &wire,
-            accounts,
-            verify_signatures: *verify_signatures,
-            check_blockhash: *check_blockhash,
-            expect: Some(expect.clone()),
-            ..Item::default()
-        };
+        accounts
+    }
+
+    /// Adds an item, unless there is one with its id. Returns whether it is new.
+    fn push_item(&mut self, item: &Item<'_>) -> Result<bool> {
         if !self.ids.insert(item.id()) {
             self.imported.doubled += 1;
             return Ok(false);
         }
         self.imported.items += 1;
-        self.items.push(&item);
+        self.items.push(item);
         if self.items.len() >= self.rows {
             self.write_items()?;
         }
