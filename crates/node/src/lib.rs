@@ -56,7 +56,6 @@ mod index;
 mod landed;
 mod node;
 mod options;
-mod pace;
 mod producer;
 mod query;
 mod recent_airdrops;

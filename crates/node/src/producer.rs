@@ -3,7 +3,6 @@
 //! After each block it opens the bank of the next one, in which transactions are simulated. If the
 //! block comes in another slot than expected, since time has passed, that bank is replaced.
 
-use core::time::Duration;
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, atomic::Ordering, mpsc::SyncSender},
@@ -24,10 +23,9 @@ use crate::{
     events::Event,
     genesis, landed,
     options::{BlockMode, Finality},
-    pace::Pace,
     recording,
     shared::Shared,
-    timeline::{Moment, Timeline, milliseconds},
+    timeline::{Moment, Timeline},
 };
 
 /// The number of frozen banks that are kept for readers.
@@ -63,7 +61,6 @@ pub(crate) struct Producer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) forks: Forks,
     pub(crate) time: Timeline,
-    pace: Pace,
     pub(crate) tip: Arc<Bank>,
     /// The open bank after the tip.
     pub(crate) working: Arc<Bank>,
@@ -104,7 +101,6 @@ impl Producer {
         let transaction_count = header.transaction_count;
         Self {
             lasting_slot: tip.slot(),
-            pace: Pace::new(shared.options.slot_milliseconds),
             shared,
             forks,
             time,
@@ -140,12 +136,9 @@ impl Producer {
         if is_due { self.time.next_slot_at() } else { None }
     }
 
-    /// Returns how long transactions that came together should wait for others.
-    pub(crate) fn wait_for_others(&self) -> Duration {
-        match self.mode {
-            BlockMode::OnDemand => self.pace.wait(milliseconds(self.shared.clock())),
-            BlockMode::Interval | BlockMode::Manual => Duration::ZERO,
-        }
+    /// Returns whether transactions go into a block as they come.
+    pub(crate) fn makes_blocks_on_demand(&self) -> bool {
+        self.mode == BlockMode::OnDemand
     }
 
     /// Adds transactions, and makes a block of them if that is the mode.
@@ -323,7 +316,6 @@ impl Producer {
         self.transaction_count = block.transaction_count;
         let slots = bank.slot().saturating_sub(parent.slot());
         self.time.advance(slots, moment.counts);
-        self.pace.advance(milliseconds(self.shared.clock()));
         self.feature_slots.retain(|since| *since > bank.slot());
         self.tip = Arc::clone(&bank);
         if is_lasting {

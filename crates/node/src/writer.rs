@@ -17,6 +17,10 @@ use crate::{
 pub(crate) const COMMANDS_MAX: usize = 16_384;
 /// How many transactions go into a block at most.
 const TRANSACTIONS_MAX: usize = 4096;
+/// How many transactions have to come together for their block to wait for others.
+const CROWD: usize = 5;
+/// How long it waits. With a tenth of it, a fifth fewer transfers land under load.
+const GATHERING: Duration = Duration::from_millis(10);
 
 /// What the writer is asked to do.
 pub(crate) enum Command {
@@ -58,8 +62,9 @@ pub(crate) fn run(mut producer: Producer, commands: &Receiver<Command>) {
             Command::Transaction(first) => {
                 let mut transactions = vec![*first];
                 next = take_waiting(&mut transactions, commands);
-                if transactions.len() > 1 && next.is_none() {
-                    thread::sleep(producer.wait_for_others());
+                let is_crowd = transactions.len() >= CROWD && next.is_none();
+                if is_crowd && producer.makes_blocks_on_demand() {
+                    thread::sleep(GATHERING);
                     next = take_waiting(&mut transactions, commands);
                 }
                 let _ = producer.add(transactions);
