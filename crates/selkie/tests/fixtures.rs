@@ -145,9 +145,9 @@ fn fixtures_record_lookup_tables_and_dropped_transactions() {
     assert_eq!(why, "not a valid fixture: it is not a transaction fixture");
 }
 
-/// Fixtures of other projects may omit builtin programs and signatures.
+/// Fixtures of other projects may omit builtin programs, signatures and blockhashes.
 #[test]
-fn replay_accepts_fixtures_without_builtins_and_signatures() {
+fn replay_accepts_fixtures_without_builtins_signatures_and_blockhashes() {
     let (svm, payer) = funded();
     let pay = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     let transaction = svm.sign(&[pay], &[&payer]).unwrap();
@@ -156,6 +156,8 @@ fn replay_accepts_fixtures_without_builtins_and_signatures() {
     let input = &mut fixture.input;
     input.signatures.clear();
     input.header[0] = 0;
+    input.blockhash = [0; 32];
+    input.blockhashes.clear();
     input.accounts.retain(|account| account.owner != ids::native_loader::ID);
     // Of two accounts with the same address the first one counts.
     let mut other = input.accounts[0].clone();
