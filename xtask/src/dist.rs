@@ -46,6 +46,8 @@ const ZIG: &[&str] = &["ziglang==0.16.0", "cargo-zigbuild>=0.22,<0.25"];
 
 /// The oldest macOS on which the command starts: the first for Arm64.
 const MACOS: &str = "11.0";
+/// What the linker has to know of macOS's frameworks, in place of Apple's SDK.
+const FRAMEWORKS: &str = "xtask/dist";
 
 /// Files of the repository that are in each archive.
 const FILES: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -94,6 +96,11 @@ fn build(target: &str, linker: Linker, profile: &str) -> Result<()> {
             tools.install(ZIG)?;
             let mut command = tools.command_in_path("cargo-zigbuild")?;
             command.arg("zigbuild").current_dir(repository());
+            if target.contains("apple") {
+                let variable = target.to_uppercase().replace('-', "_");
+                let flags = format!("-Clink-arg=-F{}", repository().join(FRAMEWORKS).display());
+                command.env(format!("CARGO_TARGET_{variable}_RUSTFLAGS"), flags);
+            }
             command
         }
         Linker::Gcc => {
