@@ -106,8 +106,8 @@ pub fn run(
     results.finish()
 }
 
-/// Returns the results of items that end the process in which they run, as whoever has started it
-/// found: rows with the status `EngineCrash`, and the reason as the error.
+/// Returns results for items that crashed the process in which they ran: rows with the status
+/// `EngineCrash` and the reason as the error. The parent process calls this.
 ///
 /// # Errors
 /// If the batch does not have the columns of [`schema::items`](crate::schema::items).

@@ -469,7 +469,7 @@ fn an_item_that_kills_its_process_has_a_row_and_the_others_their_results() {
     assert_eq!(common::selkie(&folder, &ids).code, Some(0));
 }
 
-/// Somebody ends the process at work once; no item is to blame.
+/// A worker process that is killed once, from outside: no item gets the status `EngineCrash`.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_is_killed_once_costs_no_results() {
@@ -496,7 +496,7 @@ fn a_process_that_is_killed_once_costs_no_results() {
     }
 }
 
-/// Nobody works on when the process that users see is gone.
+/// The worker process exits when its parent is killed.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_process_outlives_the_one_that_started_it() {
@@ -514,7 +514,7 @@ fn no_process_outlives_the_one_that_started_it() {
     running.wait().expect("it was killed");
     let process = Path::new("/proc").join(worker);
     for _ in 0..600 {
-        // It may wait for somebody to ask how it ended.
+        // It may remain as a zombie until its new parent waits for it.
         let status = fs::read_to_string(process.join("status")).unwrap_or_default();
         if status.is_empty() || status.contains("State:\tZ") {
             return;

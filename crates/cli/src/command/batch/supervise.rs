@@ -3,7 +3,7 @@
 //! A crash of machine code ends its process, whatever that does about panics. So a process of its own
 //! does all work. If it dies, the files of items that it was at are run again in parts, each in a
 //! further process: a part whose process dies is halved, and an item that twice ends a process in which
-//! it is alone has the status `EngineCrash`. Twice, since somebody else may have ended the first one.
+//! it is alone has the status `EngineCrash`. Twice, since the first process may have been killed from outside.
 //! Then the rest of the work goes on.
 //!
 //! A process works for as long as its standard input is open, so none outlives this one.
@@ -66,7 +66,7 @@ pub(super) fn run(ui: &mut Ui, args: &BatchRunArgs) -> Result<Status> {
 }
 
 /// Ends this process when the one that has started it is gone.
-#[expect(clippy::exit, reason = "nobody is left to report to")]
+#[expect(clippy::exit, reason = "the parent process, which reads the result, has exited")]
 pub(super) fn end_with_starter() {
     thread::spawn(|| {
         // Nothing is written: this returns when the other end is closed.
