@@ -2,18 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use selkie_svm::{Feature, FeatureSet, Pubkey};
+use selkie_svm::{FeatureSet, Pubkey};
 use serde::Deserialize;
 
 use crate::{BadVector, vector::number};
-
-/// Features that agave no longer checked when it made the vectors: they are active in all of them.
-const ALWAYS_ACTIVE: [Feature; 4] = [
-    Feature::DisableDeprecatedLoader,
-    Feature::DisableBpfLoaderInstructions,
-    Feature::DisableDeployOfAllocFree,
-    Feature::IgnoreExecutableFlag,
-];
 
 /// A set of features by id: the first eight bytes of each address, little-endian.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -29,10 +21,7 @@ impl FeatureIds {
     /// Returns the features of the set that the runtime knows, and those that are always active.
     #[must_use]
     pub fn features(&self) -> FeatureSet {
-        let all = Feature::ALL.iter().copied();
-        let is_active =
-            |feature: &Feature| ALWAYS_ACTIVE.contains(feature) || self.has(&feature.address());
-        all.filter(is_active).collect()
+        selkie::fixture::features(&self.0.iter().copied().collect::<Vec<_>>())
     }
 }
 
@@ -68,12 +57,14 @@ pub(crate) fn parse_profiles(text: &str) -> Result<BTreeMap<String, FeatureIds>,
 
 #[cfg(test)]
 mod tests {
+    use selkie_svm::Feature;
+
     use super::*;
 
     #[test]
     fn the_built_in_profiles_have_the_features_of_their_names() {
         let profiles = parse_profiles(include_str!("../data/profiles.json")).unwrap();
-        assert_eq!(profiles["none"].features(), FeatureSet::from_iter(ALWAYS_ACTIVE));
+        assert_eq!(profiles["none"].features(), selkie::fixture::features(&[]));
         assert!(profiles["mainnet"].features().has(Feature::GetSysvar));
         assert!(!profiles["mainnet"].features().has(Feature::Blake3));
         assert!(profiles["all"].features().has(Feature::Blake3));

@@ -8,7 +8,7 @@ use selkie_svm::{
 use serde::Deserialize;
 
 use crate::{
-    BadVector, Check, Context, Verdict, message, runtime, sysvars,
+    BadVector, Check, Context, Verdict, message, runtime,
     vector::{Hex, Hex64, Key, hex, xxh64},
 };
 
@@ -76,8 +76,7 @@ impl Case {
             let account = all.iter().find(|(known, _)| *known == key);
             (key, account.map(|(_, account)| account.clone()).unwrap_or_default())
         };
-        let mut environment = runtime::environment(features, sysvars::sysvars(&all));
-        sysvars::set_blockhash(&mut environment, &all);
+        let mut environment = selkie::fixture::environment(features, &all);
         runtime::load_programs(&mut environment, &all);
         Self {
             instruction,

@@ -59,7 +59,6 @@ pub mod runner;
 mod runtime;
 pub mod svm;
 mod syscall_case;
-mod sysvars;
 mod test_syscalls;
 mod txn;
 mod unpack;

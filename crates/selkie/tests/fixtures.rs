@@ -1,13 +1,18 @@
 //! Account files and fixtures: written, read, replayed.
 
 use selkie::{
-    Account, AddressLookupTableAccount, Keypair, Signer, Stage, Svm, TransactionError,
-    VersionedMessage, VersionedTransaction, address,
+    Account, AddressLookupTableAccount, Inspector, Keypair, Pubkey, Signer, Stage, Svm,
+    TransactionError, VersionedMessage, VersionedTransaction, address,
     fixture::{Fixture, FixtureError, InstructionFixture, TransactionFixture},
     ids, keypair, programs, system, token, v0,
 };
 use selkie_fixture::TransactionEffects;
 use solana_account::ReadableAccount;
+
+/// Observes nothing.
+struct Nothing;
+
+impl Inspector for Nothing {}
 
 #[test]
 fn account_files_round_trip() {
@@ -183,7 +188,7 @@ fn replay_compares_every_recorded_effect() {
         (&wrong, |it| it.custom_error += 1),
         (&right, |it| it.return_data.push(0)),
         (&right, |it| it.compute_units += 1),
-        (&right, |it| it.fees = None),
+        (&right, |it| it.fees = Some((5_000, 1))),
         (&right, |it| it.loaded_bytes += 1),
         (&right, |it| it.accounts[1].lamports += 1),
         (&wrong, |it| it.rollback.clear()),
@@ -195,6 +200,39 @@ fn replay_compares_every_recorded_effect() {
         let differs = matches!(&replayed, Err(FixtureError::Differs(all)) if all.len() == 1);
         assert!(differs, "{index}: {replayed:?}");
     }
+}
+
+/// Old fixtures lack what the format did not have yet.
+#[test]
+fn what_a_fixture_does_not_record_is_not_compared() {
+    let (svm, payer) = funded();
+    let pay = svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1 << 60)], &[&payer]);
+    let file = TransactionFixture::record(&svm, &pay.unwrap()).unwrap().to_bytes();
+    let mut fixture = read(&file);
+    fixture.output.fees = None;
+    fixture.output.loaded_bytes = 0;
+    fixture.output.rollback.clear();
+    TransactionFixture::from(fixture).replay().unwrap();
+}
+
+#[test]
+fn a_later_rule_explains_differences_of_fixtures_without_its_feature() {
+    let (svm, payer) = funded();
+    let pay = svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 7)], &[&payer]);
+    let file = TransactionFixture::record(&svm, &pay.unwrap()).unwrap().to_bytes();
+    let mut fixture = read(&file);
+    fixture.output.fees = Some((5_000, 1));
+    let rule_of = |fixture: &selkie_fixture::TransactionFixture| {
+        let fixture = TransactionFixture::from(fixture.clone());
+        let receipt = fixture.prepare().run(&mut Nothing);
+        fixture.later_rule(&fixture.differences(&receipt))
+    };
+    assert_eq!(rule_of(&fixture), None);
+    let feature = Pubkey::from_str_const("C9oAhLxDBm3ssWtJx1yBGzPY55r2rArHmN1pbQn6HogH");
+    let number = u64::from_le_bytes(*feature.as_array().first_chunk().unwrap());
+    fixture.input.features.retain(|it| *it != number);
+    let text = rule_of(&fixture).unwrap();
+    assert!(text.contains("SIMD-0170"), "{text}");
 }
 
 #[test]

@@ -100,7 +100,13 @@ fn files(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Convert)>> {
 
 fn fixture(path: &Path, importer: &mut Importer) -> Result<()> {
     match TransactionFixture::parse(&read(path)?) {
-        Ok(fixture) => importer.add(path, &fixture.prepare(), &|receipt| fixture.compare(receipt)),
+        Ok(fixture) => importer.add(path, &fixture.prepare(), &|receipt| {
+            let differences = fixture.differences(receipt);
+            match fixture.later_rule(&differences) {
+                Some(rule) => Judgement::Later(rule),
+                None => Judgement::of(differences.iter().map(ToString::to_string).collect()),
+            }
+        }),
         Err(error) => {
             importer.skip(path, error.to_string());
             Ok(())
@@ -133,6 +139,9 @@ struct Imported {
     /// Items that this version of Selkie executes otherwise than recorded, and how they differ.
     differing: u64,
     differences: Vec<String>,
+    /// How many items have no expected result, since they were recorded before a rule of the runtime that
+    /// explains how they differ.
+    later: BTreeMap<&'static str, u64>,
     /// How many were left out, by reason, with the first file.
     skipped: BTreeMap<String, (u64, PathBuf)>,
 }
@@ -143,7 +152,22 @@ struct Recorded<'a> {
     transaction: &'a VersionedTransaction,
     verify_signatures: bool,
     check_blockhash: bool,
-    expect: Expectation<'a>,
+    expect: Option<Expectation<'a>>,
+}
+
+/// How the result of a transaction compares with the recorded one.
+enum Judgement {
+    Same,
+    /// A sentence for each difference.
+    Different(Vec<String>),
+    /// It was recorded before this rule, which explains the difference.
+    Later(&'static str),
+}
+
+impl Judgement {
+    fn of(differences: Vec<String>) -> Self {
+        if differences.is_empty() { Self::Same } else { Self::Different(differences) }
+    }
 }
 
 /// A chain as the items see it.
@@ -190,18 +214,20 @@ impl Importer {
     fn add_replays(&mut self, path: &Path, file: &ReplayFile) -> Result<()> {
         for (index, fixture) in file.fixtures().iter().enumerate() {
             let prepared = file.prepared(index)?;
-            let compare = |receipt: &Receipt| fixture.compare(receipt, &|name| file.blob(name));
-            self.add(path, &prepared, &compare)?;
+            let judge = |receipt: &Receipt| {
+                Judgement::of(fixture.compare(receipt, &|name| file.blob(name)))
+            };
+            self.add(path, &prepared, &judge)?;
         }
         Ok(())
     }
 
-    /// Adds a transaction. `compare` says how a result differs from the recorded one.
+    /// Adds a transaction. `judge` compares its result with the recorded one.
     fn add(
         &mut self,
         path: &Path,
         prepared: &Prepared,
-        compare: &dyn Fn(&Receipt) -> Vec<String>,
+        judge: &dyn Fn(&Receipt) -> Judgement,
     ) -> Result<()> {
         let Some(transaction) = prepared.versioned_transaction() else {
             self.skip(path, "it is not a transaction".to_owned());
@@ -209,17 +235,20 @@ impl Importer {
         };
         let svm = prepared.svm();
         let receipt = prepared.run(&mut Nothing);
-        let differences = compare(&receipt);
+        let judgement = judge(&receipt);
         let error = receipt.result.as_ref().err().map(serde_json::to_string).transpose()?;
-        // A result that is known to differ has no form here, and nothing is as expected then.
-        let expect = match differences.is_empty() {
-            true => Expectation {
+        let expect = match judgement {
+            Judgement::Same => Some(Expectation {
                 status: Some(status(&receipt)),
                 error: error.as_deref(),
                 compute_units: (receipt.stage != Stage::Dropped).then_some(receipt.compute_units),
                 effects_hash: None,
-            },
-            false => Expectation { status: Some("Otherwise"), ..Expectation::default() },
+            }),
+            // A result that is known to differ has no form here, and nothing is as expected then.
+            Judgement::Different(_) => {
+                Some(Expectation { status: Some("Otherwise"), ..Expectation::default() })
+            }
+            Judgement::Later(_) => None,
         };
         let item = Recorded {
             svm,
@@ -228,8 +257,12 @@ impl Importer {
             check_blockhash: true,
             expect,
         };
-        if self.push(&item)? && !differences.is_empty() {
-            self.differ(path, &differences);
+        if self.push(&item)? {
+            match judgement {
+                Judgement::Same => {}
+                Judgement::Different(differences) => self.differ(path, &differences),
+                Judgement::Later(rule) => *self.imported.later.entry(rule).or_default() += 1,
+            }
         }
         Ok(())
     }
@@ -253,7 +286,7 @@ impl Importer {
             accounts: self.accounts(&accounts),
             verify_signatures: *verify_signatures,
             check_blockhash: *check_blockhash,
-            expect: Some(expect.clone()),
+            expect: expect.clone(),
             ..Item::default()
         };
         self.push_item(&item)
@@ -333,7 +366,7 @@ fn status(receipt: &Receipt) -> &'static str {
 }
 
 fn report(ui: &mut Ui, imported: &Imported) -> Result<Status> {
-    let Imported { items, doubled, differing, differences, skipped } = imported;
+    let Imported { items, doubled, differing, differences, later, skipped } = imported;
     let status = Status::of(*items > 0);
     if ui.json {
         let skipped = skipped.iter().map(|(reason, (count, first))| {
@@ -344,6 +377,7 @@ fn report(ui: &mut Ui, imported: &Imported) -> Result<Status> {
             "doubled": doubled,
             "differing": differing,
             "differences": differences,
+            "recordedBefore": later,
             "skipped": skipped.collect::<Vec<_>>(),
         }))?;
         return Ok(status);
@@ -352,6 +386,9 @@ fn report(ui: &mut Ui, imported: &Imported) -> Result<Status> {
     writeln!(ui.out, "{style}{}{style:#}", count(*items, "item"))?;
     if *doubled > 0 {
         writeln!(ui.out, "  {DIM}{doubled} more were recorded twice{DIM:#}")?;
+    }
+    for (rule, number) in later {
+        writeln!(ui.out, "  {DIM}{number} were recorded before this rule: {rule}{DIM:#}")?;
     }
     for (reason, (number, first)) in skipped.iter().take(SHOWN) {
         writeln!(ui.out, "  {DIM}{number} left out, as {}: {reason}{DIM:#}", first.display())?;

@@ -113,12 +113,12 @@ fn add_sent(path: &Path, importer: &mut Importer, svm: &Svm, value: Value) -> Re
     let transaction: VersionedTransaction =
         wincode::deserialize_exact(&decode(&sent.transaction)?).context("transaction")?;
     let error = meta.err.as_ref().map(Value::to_string);
-    let expect = Expectation {
+    let expect = Some(Expectation {
         status: Some(if error.is_some() { "Failed" } else { "Success" }),
         error: error.as_deref(),
         compute_units: meta.compute_units_consumed,
         effects_hash: None,
-    };
+    });
     let transaction = &transaction;
     let item =
         Recorded { svm, transaction, verify_signatures: true, check_blockhash: false, expect };
