@@ -68,31 +68,38 @@ pub(crate) struct BatchRunArgs {
     /// The folder of results, which is created
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) out: PathBuf,
-    /// How many threads work [default: one per processor]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
-    /// The engine that runs programs
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) engine: EngineArg,
-    /// Run the items with this file in place of a program's own: for `selkie batch diff` with a run
-    /// without it. May be given several times
-    #[arg(long, value_name = "ADDRESS=FILE.so", value_parser = parse_program)]
-    pub(crate) program: Vec<(Pubkey, PathBuf)>,
+    #[command(flatten)]
+    pub(crate) work: BatchWorkArgs,
     /// Replace results that are there already
     #[arg(long)]
     pub(crate) restart: bool,
     /// Write the log lines of each transaction
     #[arg(long)]
     pub(crate) logs: bool,
-    /// Write the data of changed accounts, not their hash alone
+    /// Work for the process that has started this one, and end when it does. Users do not give it
+    #[arg(long, value_name = "WORK", hide = true)]
+    pub(crate) worker: Option<Work>,
+}
+
+/// How items are run.
+#[derive(Args, Debug)]
+pub(crate) struct BatchWorkArgs {
+    /// How many threads work [default: one per processor]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// The engine that runs programs
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) engine: EngineArg,
+    /// Run the items with this file in place of a program's own, to compare with results without it. May
+    /// be given several times
+    #[arg(long, value_name = "ADDRESS=FILE.so", value_parser = parse_program)]
+    pub(crate) program: Vec<(Pubkey, PathBuf)>,
+    /// Keep the data of changed accounts, not their hash alone
     #[arg(long)]
     pub(crate) data: bool,
     /// How many rows are in memory for each thread
     #[arg(long, value_name = "N", default_value = "1024")]
     pub(crate) rows: NonZeroUsize,
-    /// Work for the process that has started this one, and end when it does. Users do not give it
-    #[arg(long, value_name = "WORK", hide = true)]
-    pub(crate) worker: Option<Work>,
 }
 
 /// What a process does for the `selkie batch run` that has started it.

@@ -9,6 +9,7 @@ mod supervise;
 mod table;
 mod total;
 mod verify;
+mod work;
 
 use anyhow::Result;
 

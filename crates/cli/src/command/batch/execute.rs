@@ -5,56 +5,48 @@ use core::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Mutex, PoisonError},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow};
 use arrow_array::RecordBatch;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-use selkie::Pubkey;
-use selkie_batch::{Base, BatchError, RunOptions, schema};
-use selkie_svm::{Engine, FeatureSet, Purpose, check_file};
+use selkie_batch::{Base, RunOptions, schema};
+use selkie_svm::Engine;
 use sha2::{Digest as _, Sha256};
 
 use super::{
     parts,
-    shards::{self, CONTENTS, ITEMS},
+    shards::{self, ITEMS},
     table::{Table, TableWriter},
     total::{COUNTED, Total, report},
     verify,
+    work::{nanoseconds, programs, read_base, run_batch, threads},
 };
 use crate::{
-    args::batch::{BatchRunArgs, Work},
+    args::batch::{BatchRunArgs, BatchWorkArgs, Work},
     ui::{Advise as _, Status, Ui},
 };
 
-/// How many rows of contents are read at once.
-const CONTENTS_AT_ONCE: usize = 64;
-
 pub(crate) fn run(ui: &mut Ui, args: &BatchRunArgs, work: &Work) -> Result<Status> {
     let shards = shards::required(&args.items.join(ITEMS))?;
-    let mut base = read_base(&args.items.join(CONTENTS))?;
-    for (program, elf) in programs(&args.program)? {
-        base.replace_program(program, elf);
-    }
+    let base = read_base(&args.items, &programs(&args.work.program)?)?;
     fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
-    let engine = Engine::from(args.engine);
+    let engine = Engine::from(args.work.engine);
     engine.resolve()?;
-    let processors = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = args.threads.unwrap_or(processors);
+    let threads = threads(args.work.threads);
     let workers = threads.get().min(shards.len());
     let threads_each = NonZeroUsize::new(threads.get() / workers).unwrap_or(NonZeroUsize::MIN);
     let is_shown = ui.is_watched() && !matches!(work, Work::Rows { .. });
     let job = Job {
         base: &base,
         out: &args.out,
-        rows: args.rows.get(),
+        rows: args.work.rows.get(),
         made_by: made_by(args)?,
         options: options(args, engine, threads_each),
         bar: if is_shown { bar(shards::rows(&shards)?) } else { ProgressBar::hidden() },
@@ -80,70 +72,20 @@ fn options(args: &BatchRunArgs, engine: Engine, threads: NonZeroUsize) -> RunOpt
         threads,
         engine,
         keeps_logs: args.logs,
-        keeps_data: args.data,
+        keeps_data: args.work.data,
         clock: Some(nanoseconds),
         ..RunOptions::default()
     }
 }
 
-/// Reads all contents into memory.
-fn read_base(folder: &Path) -> Result<Base> {
-    let mut base = Base::new();
-    for path in shards::list(folder)? {
-        let mut table = Table::open(&path, None, CONTENTS_AT_ONCE)?;
-        let mut first: usize = 0;
-        while let Some(batch) = table.next()? {
-            let added = base.add_table(&batch).map_err(|error| in_file(error, first));
-            added.with_context(|| format!("cannot use {}", path.display()))?;
-            first = first.saturating_add(batch.num_rows());
-        }
-    }
-    Ok(base)
-}
-
 /// Returns what results depend on besides the items: options, and the files that replace programs.
 pub(super) fn made_by(args: &BatchRunArgs) -> Result<String> {
-    let BatchRunArgs { logs, data, program, .. } = args;
+    let BatchRunArgs { logs, work: BatchWorkArgs { data, program, .. }, .. } = args;
     let replaced = programs(program)?.into_iter();
     let replaced = replaced.map(|(program, elf)| (program, hex::encode(Sha256::digest(elf))));
     let replaced = replaced.map(|(program, hash)| format!(", {program}={hash}"));
     let version = env!("CARGO_PKG_VERSION");
     Ok(format!("selkie {version}, logs {logs}, data {data}{}", replaced.collect::<String>()))
-}
-
-/// Reads the files that replace programs of the items, which have to be such that a cluster would
-/// deploy.
-fn programs(programs: &[(Pubkey, PathBuf)]) -> Result<BTreeMap<Pubkey, Vec<u8>>> {
-    let mut all = BTreeMap::new();
-    for (program, path) in programs {
-        let elf = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        if let Err(refused) = check_file(&elf, FeatureSet::mainnet(), Purpose::Deployment) {
-            let path = path.display();
-            bail!(
-                "{path} would not be deployed: {}; `selkie check {path}` shows more",
-                refused.error
-            );
-        }
-        all.insert(*program, elf);
-    }
-    Ok(all)
-}
-
-/// Counts the row of an error from the start of the file; `first` is that of the batch.
-fn in_file(error: BatchError, first: usize) -> BatchError {
-    match error {
-        BatchError::Content { row, why } => {
-            BatchError::Content { row: row.saturating_add(first), why }
-        }
-        other => other,
-    }
-}
-
-/// Returns the time since the first call, in nanoseconds.
-#[expect(clippy::disallowed_methods, reason = "times are only shown")]
-fn nanoseconds() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn bar(rows: u64) -> ProgressBar {
@@ -211,7 +153,7 @@ impl Job<'_> {
         let mut writer = TableWriter::create(&results, schema::results(), stamp)?;
         let mut row: u64 = 0;
         while let Some(batch) = table.next()? {
-            self.run_batch(batch, items, &mut |done| {
+            run_batch(batch, self.base, &self.options, items, &mut |done| {
                 writer.write(done)?;
                 let first = row;
                 row = row.saturating_add(done.num_rows() as u64);
@@ -228,30 +170,9 @@ impl Job<'_> {
         let path = parts::rows(self.out, items);
         let mut writer = TableWriter::create(&path, schema::results(), String::new())?;
         while let Some(batch) = table.next_of(first, count)? {
-            self.run_batch(batch, items, &mut |done| writer.write(done))?;
+            run_batch(batch, self.base, &self.options, items, &mut |done| writer.write(done))?;
         }
         writer.finish()
-    }
-
-    /// Runs a batch, in halves if its results are too large for one. `then` takes the results.
-    fn run_batch(
-        &self,
-        batch: RecordBatch,
-        items: &Path,
-        then: &mut dyn FnMut(&RecordBatch) -> Result<()>,
-    ) -> Result<()> {
-        let mut parts = vec![batch];
-        while let Some(part) = parts.pop() {
-            let (rows, half) = (part.num_rows(), part.num_rows() / 2);
-            match selkie_batch::run(&part, self.base, &self.options) {
-                Err(BatchError::TooLarge { .. }) if half > 0 => {
-                    parts.push(part.slice(half, rows - half));
-                    parts.push(part.slice(0, half));
-                }
-                done => then(&done.with_context(|| format!("cannot run {}", items.display()))?)?,
-            }
-        }
-        Ok(())
     }
 
     fn read_results(&self, results: &Path, stamp: &str, total: &mut Total) -> Result<()> {
