@@ -74,7 +74,7 @@ impl Base {
     /// # Errors
     /// If the table has other columns, or bytes do not have the hash that the row states.
     pub fn add_table(&mut self, table: &RecordBatch) -> Result<(), BatchError> {
-        columns::check(table, &schema::contents())?;
+        columns::check_columns(table, &schema::contents())?;
         let columns = Columns::Table(table);
         let (hashes, data) = (columns.binary(c::HASH), columns.binary(c::DATA));
         for row in 0..table.num_rows() {

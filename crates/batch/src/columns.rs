@@ -7,9 +7,12 @@ use arrow_schema::{DataType, Fields, Schema};
 
 use crate::{error::BatchError, schema};
 
-/// Compares the columns of a batch with those of a schema. Other columns may be there, too, and whether
-/// a column may be null is judged row by row.
-pub(crate) fn check(batch: &RecordBatch, schema: &Schema) -> Result<(), BatchError> {
+/// Checks that a batch has the columns of a schema, with their types. Other columns may be there, too, and
+/// whether a column may be null is judged row by row.
+///
+/// # Errors
+/// If a column is missing or has another type.
+pub fn check_columns(batch: &RecordBatch, schema: &Schema) -> Result<(), BatchError> {
     check_fields("", schema.fields(), batch.schema_ref().fields())
 }
 

@@ -11,7 +11,7 @@
 //! | [`crashed`] | results of items on which a process died |
 //! | [`Base`] | what items refer to by hash: account data, programs, environments |
 //! | [`schema`] | the tables: items, results, contents |
-//! | [`check_results`] | checks the columns of a table of results |
+//! | [`check_columns`], [`check_results`] | check the columns of a table |
 //! | [`Item`], [`ItemAccount`], [`ItemData`], [`Override`], [`Expectation`] | a row of the item table |
 //! | [`Kind`] | what an item is: a transaction, a search for failures, or blocks |
 //! | [`FuzzFile`] | the search of an item |
@@ -49,7 +49,7 @@ mod worker;
 
 pub use crate::{
     base::{Base, Content},
-    columns::check_results,
+    columns::{check_columns, check_results},
     digest::Digest,
     environment::{EnvironmentAccount, EnvironmentFile},
     error::BatchError,

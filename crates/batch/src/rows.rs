@@ -41,7 +41,7 @@ impl<'a> ItemRows<'a> {
     /// # Errors
     /// If one is missing or has another type.
     pub(crate) fn of(batch: &'a RecordBatch) -> Result<Self, BatchError> {
-        columns::check(batch, &schema::items())?;
+        columns::check_columns(batch, &schema::items())?;
         let table = Columns::Table(batch);
         Ok(Self {
             id: table.binary(c::ITEM_ID),

@@ -134,7 +134,7 @@ impl std::fmt::Display for Advised {
 impl std::error::Error for Advised {}
 
 /// Returns the help of an error, if it has one.
-fn help_of(error: &anyhow::Error) -> Option<&str> {
+pub(crate) fn help_of(error: &anyhow::Error) -> Option<&str> {
     let help = error.chain().find_map(|cause| cause.downcast_ref::<Advised>());
     help.map(|it| it.help.as_str())
 }

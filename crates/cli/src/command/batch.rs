@@ -5,6 +5,8 @@ mod execute;
 mod import;
 mod parts;
 mod shards;
+#[cfg(feature = "sql")]
+mod sql;
 mod supervise;
 mod table;
 mod total;
@@ -31,6 +33,8 @@ pub(crate) fn run(ui: &mut Ui, args: &BatchArgs) -> Result<Status> {
         BatchCommand::Verify(args) => verify::run(ui, args),
         BatchCommand::Diff(args) => diff::run(ui, args),
         BatchCommand::Import(args) => import::run(ui, args),
+        #[cfg(feature = "sql")]
+        BatchCommand::Sql(args) => sql::run(ui, args),
     }
 }
 

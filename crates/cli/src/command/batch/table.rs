@@ -53,6 +53,12 @@ impl Table {
         Ok(Self { path: path.to_owned(), read: 0, rows, stamp, reader })
     }
 
+    /// Returns the columns that are read.
+    #[cfg(feature = "sql")]
+    pub(crate) fn schema(&self) -> SchemaRef {
+        arrow_array::RecordBatchReader::schema(&self.reader)
+    }
+
     /// Reads the next batch; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
         let Self { path, reader, .. } = self;

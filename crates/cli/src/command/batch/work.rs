@@ -1,4 +1,4 @@
-//! What items refer to, and batches that are run.
+//! What `selkie batch run` and `selkie batch sql` share: what items refer to, and batches that are run.
 
 use core::num::NonZeroUsize;
 use std::{
