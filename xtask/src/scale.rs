@@ -1,5 +1,6 @@
 //! `cargo xtask scale`: the Python package in a clean environment, and one digest from all engines that
-//! distribute batches, with processes killed in the middle.
+//! distribute batches, with processes killed in the middle. The long form also builds and tests
+//! `selkie batch sql`, whose library takes too long to compile for each change.
 
 use std::{
     env,
@@ -7,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
     repository, say,
@@ -60,16 +61,46 @@ fn long(count: &str) -> Result<()> {
     let build = ["build", "--profile", "quick", "--locked", "--package"];
     let recorder = ["selkie-batch", "--example", "record_items"];
     step("command line", || {
-        cargo(&[&build[..], &["selkie-cli"]].concat())?;
+        cargo(&[&build[..], &["selkie-cli", "--features", "sql"]].concat())?;
         cargo(&[&build[..], &recorder].concat())
     })?;
+    step("lints and tests of SQL", lint_and_test_sql)?;
     let record = |count| record(count, repository().join("target/quick/examples/record_items"));
     let wheel = tested(&record(ITEMS_SHORT)?)?;
     let items = record(count)?;
+    step("SQL", || sql(&items, count))?;
     for (extra, runs) in ENGINES {
         step(extra, || engine(&wheel, &items, extra, runs))?;
     }
     Ok(())
+}
+
+/// Lints the command with the feature `sql`, which CI does not compile, and runs its tests.
+fn lint_and_test_sql() -> Result<()> {
+    let chosen = ["--profile", "quick", "--locked", "--package", "selkie-cli", "--features", "sql"];
+    let lint = |targets: &[&str], lint| {
+        cargo(&[&["clippy"], &chosen[..], targets, &["--", "-D", lint]].concat())
+    };
+    lint(&["--all-targets"], "warnings")?;
+    lint(&["--lib", "--bins"], "clippy::disallowed_methods")?;
+    cargo(&[&["test"], &chosen[..], &["--test", "sql"]].concat())
+}
+
+/// Runs items in a query, which has to give a row for each, and as many distinct ids.
+fn sql(items: &Path, count: &str) -> Result<()> {
+    let query = "SELECT count(*) AS items, count(DISTINCT item_id) AS ids FROM simulate('.')";
+    let mut command = Command::new(command_line());
+    let output = command.args(["--json", "batch", "sql", query]).current_dir(items).output();
+    let output = output.context("cannot start the command")?;
+    let found = String::from_utf8_lossy(&output.stdout);
+    let expected = format!("{{\"items\":{count},\"ids\":{count}}}");
+    ensure!(found.trim() == expected, "the query gives {found}, not {expected}");
+    Ok(())
+}
+
+/// Returns the command that the long form has built.
+fn command_line() -> PathBuf {
+    repository().join(format!("target/quick/selkie{}", env::consts::EXE_SUFFIX))
 }
 
 /// Builds and lints the package, and tests it with items. Returns the wheel.
@@ -119,9 +150,8 @@ fn test(wheel: &Path, items: &Path) -> Result<()> {
 fn engine(wheel: &Path, items: &Path, extra: &str, runs: &[&str]) -> Result<()> {
     let venv = Venv::at(&work().join(extra))?;
     venv.install_wheel(wheel, extra)?;
-    let selkie = format!("target/quick/selkie{}", env::consts::EXE_SUFFIX);
     let mut python = venv.command("python");
-    python.arg("scale/scale.py").arg(items).arg(work()).arg(repository().join(selkie));
+    python.arg("scale/scale.py").arg(items).arg(work()).arg(command_line());
     succeed(python.args(runs).current_dir(package()))
         .with_context(|| format!("items in {}", items.display()))
 }
