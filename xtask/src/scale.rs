@@ -2,6 +2,8 @@
 //! distribute batches, with processes killed in the middle. The long form also builds and tests
 //! `selkie batch sql`, whose library takes too long to compile for each change.
 
+mod figures;
+
 use std::{
     env,
     path::{Path, PathBuf},
@@ -29,15 +31,19 @@ const ENGINES: &[(&str, &[&str])] = &[
 const ITEMS: &str = "200000";
 /// How many items the tests run, and Spark in its short form.
 const ITEMS_SHORT: &str = "20000";
+/// How many items are in a file: so few that a process can be killed between two of them.
+const ITEMS_PER_FILE: &str = "500";
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["--ci"] => short(),
+        ["--figures"] => figures::run(ITEMS),
+        ["--figures", items] => figures::run(items),
         [] => long(ITEMS),
         [items] => long(items),
-        _ => bail!("usage: cargo xtask scale [--ci | ITEMS]"),
+        _ => bail!("usage: cargo xtask scale [--ci | [--figures] [ITEMS]]"),
     }
 }
 
@@ -47,7 +53,7 @@ fn short() -> Result<()> {
         say("skipped: python3 is not installed");
         return Ok(());
     }
-    let items = record(ITEMS_SHORT, built("examples/record_items")?)?;
+    let items = record(&built("examples/record_items")?, &[ITEMS_SHORT, ITEMS_PER_FILE])?;
     let wheel = tested(&items)?;
     if selkie_build::in_path("java").is_none() {
         say("Spark skipped: java is not installed");
@@ -58,14 +64,9 @@ fn short() -> Result<()> {
 
 /// Everything.
 fn long(count: &str) -> Result<()> {
-    let build = ["build", "--profile", "quick", "--locked", "--package"];
-    let recorder = ["selkie-batch", "--example", "record_items"];
-    step("command line", || {
-        cargo(&[&build[..], &["selkie-cli", "--features", "sql"]].concat())?;
-        cargo(&[&build[..], &recorder].concat())
-    })?;
+    let recorder = build()?;
     step("lints and tests of SQL", lint_and_test_sql)?;
-    let record = |count| record(count, repository().join("target/quick/examples/record_items"));
+    let record = |count| record(&recorder, &[count, ITEMS_PER_FILE]);
     let wheel = tested(&record(ITEMS_SHORT)?)?;
     let items = record(count)?;
     step("SQL", || sql(&items, count))?;
@@ -114,13 +115,24 @@ fn tested(items: &Path) -> Result<PathBuf> {
     Ok(wheel)
 }
 
-/// Records items with a program, in files of 500. Returns their folder.
-fn record(count: &str, recorder: PathBuf) -> Result<PathBuf> {
-    let folder = work().join(format!("items-{count}"));
+/// Builds the command with SQL, and the program that records items. Returns the latter.
+fn build() -> Result<PathBuf> {
+    let build = ["build", "--profile", "quick", "--locked", "--package"];
+    step("command line", || {
+        cargo(&[&build[..], &["selkie-cli", "--features", "sql"]].concat())?;
+        cargo(&[&build[..], &["selkie-batch", "--example", "record_items"]].concat())
+    })?;
+    Ok(repository().join("target/quick/examples/record_items"))
+}
+
+/// Records items with a program, whose arguments are how many, how many in a file, and which. Returns their
+/// folder.
+fn record(recorder: &Path, arguments: &[&str]) -> Result<PathBuf> {
+    let folder = work().join(format!("items-{}", arguments.join("-")));
     if !folder.join("contents/contents.parquet").exists() {
         step("items", || {
             let mut command = Command::new(recorder);
-            succeed(command.current_dir(repository()).arg(&folder).args([count, "500"]))
+            succeed(command.current_dir(repository()).arg(&folder).args(arguments))
         })?;
     }
     Ok(folder)

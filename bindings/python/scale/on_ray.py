@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,21 @@ def run(items: Path, out: Path, check: Check) -> None:
     finally:
         cluster.shutdown()
     assert not list(out.glob("*.part")), "temporary files are left"
+
+
+@contextmanager
+def cluster(nodes: int) -> Iterator[None]:
+    """Start nodes with a processor each, and connect to them."""
+    started: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    for _ in range(nodes):
+        started.add_node(num_cpus=1)
+    started.wait_for_nodes()
+    ray.init(address=started.address, log_to_driver=False, configure_logging=False)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+        started.shutdown()
 
 
 def drive(address: str, items: Path, out: Path) -> None:

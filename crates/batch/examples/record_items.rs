@@ -3,8 +3,10 @@
 //! the chain did is the expected result of each item.
 //!
 //! ```text
-//! cargo run --release -p selkie-batch --example record_items -- FOLDER ITEMS [ITEMS_PER_FILE]
+//! cargo run --release -p selkie-batch --example record_items -- FOLDER ITEMS [ITEMS_PER_FILE [transfers]]
 //! ```
+//!
+//! With `transfers`, all of them are transfers whose signatures were verified before, as in a history.
 
 use std::{
     collections::BTreeSet,
@@ -34,10 +36,13 @@ const SOL: u64 = 1_000_000_000;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (folder, count, per_file) = match &arguments[..] {
-        [folder, count] => (folder, count.parse()?, 2000),
-        [folder, count, per_file] => (folder, count.parse()?, per_file.parse()?),
-        _ => return Err("usage: record_items FOLDER ITEMS [ITEMS_PER_FILE]".into()),
+    let (folder, count, per_file, mix) = match &arguments[..] {
+        [folder, count] => (folder, count.parse()?, 2000, Mix::All),
+        [folder, count, per_file] => (folder, count.parse()?, per_file.parse()?, Mix::All),
+        [folder, count, per_file, mix] if mix == "transfers" => {
+            (folder, count.parse()?, per_file.parse()?, Mix::Transfers)
+        }
+        _ => return Err("usage: record_items FOLDER ITEMS [ITEMS_PER_FILE [transfers]]".into()),
     };
     let folder = PathBuf::from(folder);
     fs::create_dir_all(folder.join("items"))?;
@@ -51,7 +56,8 @@ fn main() -> Result<()> {
             let which = index % 2;
             // The chains have numbers of their own, so that no two items are the same.
             let number = (index / 2) as u64 + which as u64 * SECOND_CHAIN;
-            chains[which].record(number, environments[which], &mut contents, &mut items)?;
+            let env_ref = environments[which];
+            chains[which].record(number, mix, env_ref, &mut contents, &mut items)?;
         }
         write(&folder.join("items").join(format!("{file:05}.parquet")), &items.finish()?)?;
     }
@@ -63,6 +69,13 @@ fn write(path: &Path, batch: &RecordBatch) -> Result<()> {
     writer.write(batch)?;
     writer.close()?;
     Ok(())
+}
+
+/// Which transactions are recorded.
+#[derive(Clone, Copy)]
+enum Mix {
+    All,
+    Transfers,
 }
 
 /// What items refer to by hash.
@@ -138,12 +151,16 @@ impl Chain {
     fn record(
         &mut self,
         index: u64,
+        mix: Mix,
         env_ref: Sha256,
         contents: &mut Contents,
         items: &mut Items,
     ) -> Result<()> {
         let owner = &self.owners[usize::try_from(index % OWNERS)?];
-        let instructions = instructions(index, &owner.pubkey());
+        let instructions = match mix {
+            Mix::All => instructions(index, &owner.pubkey()),
+            Mix::Transfers => vec![transfer(index, &owner.pubkey())],
+        };
         let transaction = self.svm.sign(&instructions, &[owner])?;
         let accounts = record::accounts(&transaction.message, self, self.svm.environment());
         let wire = wincode::serialize(&transaction)?;
@@ -159,7 +176,7 @@ impl Chain {
             env_ref,
             message: &wire,
             accounts,
-            verify_signatures: true,
+            verify_signatures: matches!(mix, Mix::All),
             expect: Some(Expectation {
                 status: Some(if error.is_none() { "Success" } else { "Failed" }),
                 error: error.as_deref(),
@@ -186,6 +203,11 @@ fn counter(owner: &Pubkey) -> Pubkey {
     address(&format!("counter {owner}"))
 }
 
+/// Returns a transfer to a new account.
+fn transfer(index: u64, owner: &Pubkey) -> Instruction {
+    system::transfer(owner, &address(&format!("stranger {index}")), SOL + index)
+}
+
 /// Returns the instructions of a transaction: a number makes each different from all others.
 fn instructions(index: u64, owner: &Pubkey) -> Vec<Instruction> {
     let token = TOKENS[usize::from(index.is_multiple_of(3))];
@@ -196,16 +218,16 @@ fn instructions(index: u64, owner: &Pubkey) -> Vec<Instruction> {
         accounts: vec![AccountMeta::new(counter(owner), false)],
         data: bytes.to_vec(),
     };
-    let transfer = |amount| token::transfer(&token, &one, &two, owner, amount);
+    let pay = |amount| token::transfer(&token, &one, &two, owner, amount);
     match index % 16 {
-        0..4 => vec![system::transfer(owner, &stranger, SOL + index)],
-        4..8 => vec![transfer(index)],
-        8 => vec![transfer(index), token::transfer(&token, &two, &one, owner, index)],
+        0..4 => vec![transfer(index, owner)],
+        4..8 => vec![pay(index)],
+        8 => vec![pay(index), token::transfer(&token, &two, &one, owner, index)],
         9 | 10 => vec![token::create_associated(&token, owner, &stranger, &mint(&token))],
         11 | 12 => vec![count(&index.to_le_bytes())],
         // Failures: no such balance, too few tokens after a transfer, data of a wrong length.
         13 => vec![system::transfer(owner, &stranger, u64::MAX - index)],
-        14 => vec![transfer(1), transfer(u64::MAX - index)],
+        14 => vec![pay(1), pay(u64::MAX - index)],
         _ => vec![count(&[&index.to_le_bytes()[..], &[0]].concat())],
     }
 }

@@ -1,0 +1,236 @@
+"""What engines cost, beside the same work in one process: `cargo xtask scale --figures` runs this.
+
+    python figures.py ITEMS TRANSFERS WORK SELKIE FIGURE...
+
+A figure is an engine, which runs all items with one and with two workers, `transfers`, `memory` or `litesvm`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common import descendants, fresh
+from pyarrow import parquet
+from selkie import batch
+
+Run = Callable[[Path, Path], None]
+"""Runs the items of a folder, and writes their results to another one."""
+
+REPEATED = [1, 10, 100]
+"""How often the same items are run, to see how memory grows."""
+
+
+@dataclass
+class Work:
+    """The folders of a run of this script."""
+
+    items: Path
+    transfers: Path
+    out: Path
+    selkie: Path
+
+
+@dataclass
+class Cost:
+    """What a run took, in seconds."""
+
+    wall: float
+    cpu: float
+    kernel: float
+    """The sum over the items, as measured around each of them."""
+    items: int
+
+    def __str__(self) -> str:
+        rate = self.items / self.wall
+        each = self.cpu / self.items * 1e6
+        return (
+            f"{self.items} items in {self.wall:.2f} s ({rate:,.0f}/s), CPU {self.cpu:.2f} s "
+            f"({each:.1f} µs each), kernel {self.kernel:.2f} s"
+        )
+
+
+def measured(run: Run, items: Path, out: Path) -> Cost:
+    """Run items and return the cost, without what the engine's start and the first run take."""
+    run(items, fresh(out))
+    start, cpu = time.monotonic(), cpu_seconds()
+    run(items, fresh(out))
+    wall, cpu = time.monotonic() - start, cpu_seconds() - cpu
+    nanoseconds = [parquet.read_table(it, columns=["nanoseconds"])[0] for it in batch.shards(out)]
+    kernel = sum(sum(it.to_pylist()) for it in nanoseconds) / 1e9
+    return Cost(wall, cpu, kernel, sum(len(it) for it in nanoseconds))
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and of all that it has started."""
+    ticks = 0
+    for pid in [os.getpid(), *descendants(os.getpid())]:
+        with contextlib.suppress(OSError):
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, stat[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def loop(workers: int, _: Path) -> Iterator[Run]:
+    yield lambda items, out: void(batch.run_folder(items, out, threads=workers))
+
+
+@contextlib.contextmanager
+def command(workers: int, selkie: Path) -> Iterator[Run]:
+    def run(items: Path, out: Path) -> None:
+        arguments = [selkie, "--json", "batch", "run", items, "--out", out, "--threads", str(workers)]
+        subprocess.run(arguments, check=True, capture_output=True)
+
+    yield run
+
+
+@contextlib.contextmanager
+def sql(workers: int, selkie: Path) -> Iterator[Run]:
+    def run(items: Path, out: Path) -> None:
+        out.mkdir()
+        query = f"COPY (SELECT * FROM simulate('{items}')) TO '{out}/results.parquet'"
+        arguments = [selkie, "batch", "sql", query, "--threads", str(workers)]
+        subprocess.run(arguments, check=True, capture_output=True)
+
+    yield run
+
+
+@contextlib.contextmanager
+def spark(workers: int, _: Path) -> Iterator[Run]:
+    session = importlib.import_module("on_spark").session(workers)
+    yield lambda items, out: simulate(session, items, out)
+    session.stop()
+
+
+@contextlib.contextmanager
+def sail(workers: int, _: Path) -> Iterator[Run]:
+    # Sail has a thread for each processor that it sees.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:workers])
+    with importlib.import_module("on_sail").session() as session:
+        yield lambda items, out: simulate(session, items, out)
+
+
+@contextlib.contextmanager
+def ray(workers: int, _: Path) -> Iterator[Run]:
+    engine = importlib.import_module("selkie.ray")
+    with importlib.import_module("on_ray").cluster(workers):
+        yield lambda items, out: void(engine.run(str(items), str(out)))
+
+
+def simulate(session: Any, items: Path, out: Path) -> None:
+    frame = session.read.parquet(str(items / "items"))
+    results = importlib.import_module("selkie.spark").simulate(frame, str(items / "contents"))
+    results.write.parquet(str(out))
+
+
+def void(_: object) -> None:
+    """Ignore a result."""
+
+
+ENGINES = {it.__name__: it for it in [loop, command, sql, spark, sail, ray]}
+
+
+def engine(name: str, work: Work) -> None:
+    """Compare one worker with two, and the first with the time that the items take by themselves."""
+    costs: list[Cost] = []
+    for workers in [1, 2]:
+        # In a process of its own: engines keep threads and caches.
+        arguments = [str(workers), *map(str, [work.items, work.out, work.selkie])]
+        run = subprocess.run([sys.executable, __file__, name, *arguments], check=True, stdout=subprocess.PIPE)
+        costs.append(Cost(**json.loads(run.stdout.splitlines()[-1])))
+        print(f"{name}, {workers} workers: {costs[-1]}", flush=True)
+    one, two = costs
+    print(f"{name}: 1 to 2 workers {one.wall / two.wall:.2f} times", end=", ")
+    print(f"overhead {one.wall / one.kernel - 1:.1%} of the kernel time", flush=True)
+
+
+def one_engine(name: str, workers: int, items: Path, out: Path, selkie: Path) -> None:
+    """Measure an engine with a number of workers, and print the cost as JSON."""
+    with ENGINES[name](workers, selkie) as run:
+        cost = measured(run, items, out)
+    print()
+    print(json.dumps(vars(cost)))
+
+
+def transfers(work: Work) -> None:
+    """Measure simple transfers on one core, from Parquet to Parquet."""
+    with loop(1, work.selkie) as run:
+        print(f"transfers: {measured(run, work.transfers, work.out)}", flush=True)
+
+
+def memory(work: Work) -> None:
+    """Show the most memory that `selkie batch run` has, with more and more items."""
+    for times in REPEATED:
+        items = fresh(work.out.parent / "repeated")
+        (items / "items").mkdir(parents=True)
+        (items / "contents").symlink_to(work.transfers.absolute() / "contents")
+        for path in batch.shards(work.transfers / "items"):
+            for number in range(times):
+                (items / "items" / f"{path.stem}-{number}.parquet").hardlink_to(path)
+        arguments = [work.selkie, "--json", "batch", "run", items, "--out", fresh(work.out)]
+        child = subprocess.Popen(arguments, stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        report = json.loads(child.stdout.read())
+        _, status, usage = os.wait4(child.pid, 0)
+        assert status == 0, status
+        print(f"memory: {report['items']} items, {usage.ru_maxrss / 1024:.0f} MiB", flush=True)
+
+
+def litesvm(work: Work) -> None:
+    """Compare LiteSVM's Python binding in a loop with a batch on one thread: the same transactions."""
+    from solders.account import Account
+    from solders.litesvm import LiteSVM
+    from solders.pubkey import Pubkey
+    from solders.transaction import VersionedTransaction
+
+    base = batch.read_base(work.transfers / "contents")
+    tables = [parquet.read_table(it) for it in batch.shards(work.transfers / "items")[:10]]
+    start = time.process_time()
+    for table in tables:
+        for _ in batch.run(table.to_batches(), base):
+            pass
+    ours = time.process_time() - start
+    rows = [row for table in tables for row in table.to_pylist()]
+    svm = LiteSVM().with_sigverify(False).with_blockhash_check(False).with_transaction_history(0)
+    sending = 0.0
+    start = time.process_time()
+    for row in rows:
+        for it in row["accounts"]:
+            account = Account(it["lamports"], it["data"] or b"", Pubkey(it["owner"]), it["executable"])
+            svm.set_account(Pubkey(it["pubkey"]), account)
+        transaction = VersionedTransaction.from_bytes(row["message"])
+        before = time.process_time()
+        svm.send_transaction(transaction)
+        sending += time.process_time() - before
+    theirs = time.process_time() - start
+    each = [it / len(rows) * 1e6 for it in [ours, theirs, sending]]
+    print(f"litesvm: {len(rows)} transfers, batch {each[0]:.1f} µs, LiteSVM {each[1]:.1f} µs each", end="")
+    print(f" ({each[2]:.1f} µs in send_transaction): {theirs / ours:.1f} times", flush=True)
+
+
+def main(work: Work, figures: list[str]) -> None:
+    """Measure the figures that are named."""
+    others = {it.__name__: it for it in [transfers, memory, litesvm]}
+    for name in figures:
+        if name in ENGINES:
+            engine(name, work)
+        else:
+            others[name](work)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] in ENGINES:
+        one_engine(sys.argv[1], int(sys.argv[2]), *map(Path, sys.argv[3:]))
+    else:
+        items, moved, folder, selkie = map(Path, sys.argv[1:5])
+        main(Work(items, moved, folder / "results", selkie), sys.argv[5:])

@@ -1,0 +1,40 @@
+//! What engines cost, and how fast batches are beside LiteSVM's Python binding.
+
+use anyhow::Result;
+
+use super::{build, command_line, package, record, work};
+use crate::{
+    repository,
+    steps::{step, succeed},
+    wheel::{self, Venv},
+};
+
+/// Extras of the package, with what is measured in an environment with each.
+const FIGURES: &[(&str, &[&str])] = &[
+    ("arrow", &["transfers", "memory", "loop", "command", "sql"]),
+    ("arrow,solders", &["litesvm"]),
+    ("spark", &["spark"]),
+    ("sail", &["sail"]),
+    ("ray", &["ray"]),
+];
+
+/// How many items are in a file.
+const ITEMS_PER_FILE: &str = "2000";
+/// How many transfers there are.
+const TRANSFERS: &str = "100000";
+
+/// Measures all figures, with so many items. Nothing else should run on the machine.
+pub(super) fn run(count: &str) -> Result<()> {
+    let recorder = build()?;
+    let items = record(&recorder, &[count, ITEMS_PER_FILE])?;
+    let transfers = record(&recorder, &[TRANSFERS, ITEMS_PER_FILE, "transfers"])?;
+    let wheel = wheel::build(&repository().join("target/wheels"), false)?;
+    for (extra, figures) in FIGURES {
+        let venv = Venv::at(&work().join(extra.replace(',', "-")))?;
+        venv.install_wheel(&wheel, extra)?;
+        let mut python = venv.command("python");
+        python.arg("scale/figures.py").args([&items, &transfers, &work(), &command_line()]);
+        step(extra, || succeed(python.args(*figures).current_dir(package())))?;
+    }
+    Ok(())
+}
