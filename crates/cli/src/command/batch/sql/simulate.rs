@@ -239,7 +239,7 @@ impl ExecutionPlan for SimulateExec {
     ) -> SqlResult<SendableRecordBatchStream> {
         let files = self.partitions.get(partition);
         let files = files.ok_or_else(|| internal_datafusion_err!("no partition {partition}"))?;
-        // Whoever reads is a batch behind, so results wait for no more than that.
+        // The channel holds one batch: the items run at most that far ahead of the query.
         let mut stream = RecordBatchReceiverStream::builder(self.schema(), 1);
         let scan = Scan {
             files: files.clone(),
@@ -271,7 +271,7 @@ struct Scan {
     limit: usize,
     items_run: Count,
     output_rows: Count,
-    /// Whoever reads.
+    /// The channel to the query.
     results: Sender<SqlResult<RecordBatch>>,
 }
 
