@@ -8,7 +8,7 @@ use std::{
 use arrow_array::{Array, RecordBatch};
 use selkie_builtins::program_account;
 use selkie_svm::{
-    Environment, Pubkey, ReadableAccount,
+    BlockhashQueue, Environment, Pubkey, ReadableAccount,
     program_cache::ProgramCache,
     sysvars::{Rent, minimum_balance},
 };
@@ -44,7 +44,8 @@ pub(crate) type Loaded = Result<Arc<Prepared>, String>;
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) environment: Environment,
-    pub(crate) blockhashes: Vec<solana_hash::Hash>,
+    /// The recent blockhashes, for items that check theirs.
+    pub(crate) blockhash_queue: BlockhashQueue,
     /// The accounts that all items have, sorted by address: sysvars, builtin programs, those of the
     /// file.
     pub(crate) accounts: Vec<(Pubkey, AccountSharedData)>,
@@ -146,8 +147,9 @@ impl Base {
         accounts.sort_by_key(|(key, _)| *key);
         accounts.dedup_by_key(|(key, _)| *key);
         let blockhashes = file.blockhashes.iter().map(|it| crate::environment::blockhash(it));
-        let blockhashes = blockhashes.collect::<Result<_, _>>()?;
-        Ok(Arc::new(Prepared { environment, blockhashes, accounts }))
+        let blockhashes: Vec<_> = blockhashes.collect::<Result<_, _>>()?;
+        let blockhash_queue = BlockhashQueue::new(blockhashes);
+        Ok(Arc::new(Prepared { environment, blockhash_queue, accounts }))
     }
 
     fn account(&self, file: &EnvironmentAccount) -> Result<(Pubkey, AccountSharedData), String> {

@@ -32,10 +32,9 @@ impl Digest {
         let table = Columns::Table(results);
         let (ids, effects) = (table.binary(c::ITEM_ID), table.binary(c::EFFECTS_HASH));
         for row in 0..results.num_rows() {
-            let part = |array: &arrow_array::BinaryArray| {
-                if array.is_null(row) { Vec::new() } else { array.value(row).to_vec() }
-            };
-            self.add_result(&part(ids), &part(effects));
+            let [id, effects] =
+                [ids, effects].map(|it| if it.is_null(row) { &[][..] } else { it.value(row) });
+            self.add_result(id, effects);
         }
         Ok(())
     }

@@ -7,7 +7,6 @@ use core::ops::ControlFlow;
 
 use selkie::Svm;
 use selkie_explore::{ExploreError, Finding, Fixture, Options, Progress, explore_watched};
-use selkie_svm::Engine;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256 as Hasher};
 
@@ -15,7 +14,8 @@ use crate::{
     Sha256, effects,
     fuzz_file::FuzzFile,
     item::Item,
-    outcome::{Ended, Executed, Status},
+    options::RunOptions,
+    outcome::{Ended, Executed, Logs, Status},
     rows::Malformed,
     state::ItemAccounts,
 };
@@ -24,24 +24,24 @@ use crate::{
 pub(crate) fn run(
     item: &Item<'_>,
     accounts: &ItemAccounts<'_>,
-    engine: Engine,
+    options: &RunOptions,
 ) -> Result<Ended, Malformed> {
     let file = FuzzFile::parse(item.message)?;
     let seeds = file.seeds()?;
     let environment = accounts.moment().environment.clone();
-    let svm = Svm::of_environment(environment, accounts.all()).with_engine(engine);
+    let svm = Svm::of_environment(environment, accounts.all()).with_engine(options.engine);
     let (fixture, cases) = file.fixture(&svm)?;
     let mut searched = Searched::default();
     for seed in seeds {
         let runs = Some(file.calls);
-        let options = Options { seed, runs, seeds: cases.clone(), ..Options::default() };
-        searched.search(&fixture, &options);
+        let search = Options { seed, runs, seeds: cases.clone(), ..Options::default() };
+        searched.search(&fixture, &search);
     }
     match searched.hopeless {
         Some(error) if searched.effort.given_up == file.seed_count => {
             Err(format!("the search is given up: {error}"))
         }
-        _ => Ok(searched.ended()),
+        _ => Ok(searched.ended(options.keeps_logs)),
     }
 }
 
@@ -112,7 +112,7 @@ impl Searched {
         }
     }
 
-    fn ended(self) -> Ended {
+    fn ended(self, keeps_logs: bool) -> Ended {
         let json = |it| String::from_utf8(it).expect("JSON is text");
         let effort = serde_json::to_vec(&self.effort).expect("numbers are JSON");
         let error = (!self.findings.is_empty())
@@ -123,7 +123,7 @@ impl Searched {
             compute_units: self.compute_units,
             fee: 0,
             return_data: Some(effort),
-            logs: Vec::new(),
+            logs: Logs::of(&mut Vec::new(), keeps_logs),
         };
         let (error_index, post) = (None, Vec::new());
         Ended { status, error, error_index, executed: Some(executed), post, effects_hash }

@@ -1,8 +1,10 @@
 //! The result of an item.
 
+use core::mem;
+
 use crate::{
     Sha256,
-    effects::Written,
+    effects::{self, Written},
     item::{Expectation, Item},
     sha256,
 };
@@ -40,10 +42,9 @@ impl Status {
     }
 }
 
-/// A row of the result table.
+/// A row of the result table, but for the item's id.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    pub(crate) item_id: Vec<u8>,
     pub(crate) ended: Ended,
     pub(crate) matches: Option<bool>,
     pub(crate) bytes_in: u64,
@@ -68,13 +69,28 @@ pub(crate) struct Executed {
     /// The fee in lamports.
     pub(crate) fee: u64,
     pub(crate) return_data: Option<Vec<u8>>,
-    pub(crate) logs: Vec<String>,
+    pub(crate) logs: Logs,
+}
+
+/// The log lines of an item.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    pub(crate) hash: Sha256,
+    /// The lines, if the results hold them.
+    pub(crate) kept: Option<Vec<String>>,
+}
+
+impl Logs {
+    /// Hashes lines, and takes them if the results hold them.
+    pub(crate) fn of(lines: &mut Vec<String>, is_kept: bool) -> Self {
+        Self { hash: effects::logs_hash(lines), kept: is_kept.then(|| mem::take(lines)) }
+    }
 }
 
 impl Outcome {
-    pub(crate) fn of(id: Sha256, item: &Item<'_>, ended: Ended) -> Self {
+    pub(crate) fn of(item: &Item<'_>, ended: Ended) -> Self {
         let matches = item.expect.as_ref().map(|expected| ended.is_as(expected));
-        Self { item_id: id.to_vec(), ended, matches, bytes_in: item.bytes() }
+        Self { ended, matches, bytes_in: item.bytes() }
     }
 
     /// Returns the result of an item that could not be executed. Its effects are a hash of its status
@@ -88,7 +104,7 @@ impl Outcome {
             post: Vec::new(),
             effects_hash: sha256(&[status.name().as_bytes(), stated].concat()),
         };
-        Self { item_id: stated.to_vec(), ended, matches: None, bytes_in: 0 }
+        Self { ended, matches: None, bytes_in: 0 }
     }
 }
 

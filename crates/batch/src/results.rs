@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field};
 use selkie_svm::ReadableAccount;
 
 use crate::{
-    effects::{self, Written},
+    effects::Written,
     error::BatchError,
     outcome::{Executed, Outcome},
     schema,
@@ -21,27 +21,9 @@ use crate::{
 /// The version that results state.
 const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What results hold beside hashes.
-#[derive(Clone, Copy)]
-pub(crate) struct Kept {
-    pub(crate) logs: bool,
-    pub(crate) data: bool,
-}
-
-impl Kept {
-    /// Returns how many bytes of a result are kept.
-    pub(crate) fn bytes(self, outcome: &Outcome) -> usize {
-        let Outcome { ended, .. } = outcome;
-        let logs = ended.executed.iter().flat_map(|it| &it.logs).map(String::len);
-        let data = ended.post.iter().map(|it| it.account.data().len());
-        let logs: usize = if self.logs { logs.sum() } else { 0 };
-        logs.saturating_add(if self.data { data.sum() } else { 0 })
-    }
-}
-
 /// The columns of the result table.
 pub(crate) struct Results {
-    kept: Kept,
+    keeps_data: bool,
     item_id: BinaryBuilder,
     engine_version: StringBuilder,
     status: StringBuilder,
@@ -60,38 +42,51 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    pub(crate) fn new(kept: Kept) -> Self {
+    /// Creates a table for so many rows. With `keeps_data`, it holds the data of written accounts.
+    pub(crate) fn new(rows: usize, keeps_data: bool) -> Self {
+        let hashes = || BinaryBuilder::with_capacity(rows, rows.saturating_mul(32));
+        let texts = || StringBuilder::with_capacity(rows, rows.saturating_mul(8));
+        let numbers = || Int64Builder::with_capacity(rows);
         let line = Field::new("item", DataType::Utf8, false);
         Self {
-            kept,
-            item_id: BinaryBuilder::new(),
-            engine_version: StringBuilder::new(),
-            status: StringBuilder::new(),
+            keeps_data,
+            item_id: hashes(),
+            engine_version: texts(),
+            status: texts(),
             error: StringBuilder::new(),
-            error_index: Int64Builder::new(),
-            compute_units: Int64Builder::new(),
-            fee: Int64Builder::new(),
+            error_index: numbers(),
+            compute_units: numbers(),
+            fee: numbers(),
             return_data: BinaryBuilder::new(),
-            logs_hash: BinaryBuilder::new(),
+            logs_hash: hashes(),
             logs: ListBuilder::new(StringBuilder::new()).with_field(line),
             post: Post::new(),
-            effects_hash: BinaryBuilder::new(),
+            effects_hash: hashes(),
             matches: BooleanBuilder::new(),
-            nanoseconds: Int64Builder::new(),
-            bytes_in: Int64Builder::new(),
+            nanoseconds: numbers(),
+            bytes_in: numbers(),
         }
     }
 
+    /// Returns how many bytes of logs and data a row adds.
+    pub(crate) fn kept_bytes(&self, outcome: &Outcome) -> usize {
+        let Outcome { ended, .. } = outcome;
+        let logs = ended.executed.iter().filter_map(|it| it.logs.kept.as_ref()).flatten();
+        let logs: usize = logs.map(String::len).sum();
+        let data = ended.post.iter().map(|it| it.account.data().len());
+        logs.saturating_add(if self.keeps_data { data.sum() } else { 0 })
+    }
+
     /// Appends a row.
-    pub(crate) fn push(&mut self, outcome: &Outcome, nanoseconds: u64) {
-        let Outcome { item_id, ended, matches, bytes_in } = outcome;
+    pub(crate) fn push(&mut self, item_id: &[u8], outcome: &Outcome, nanoseconds: u64) {
+        let Outcome { ended, matches, bytes_in } = outcome;
         self.item_id.append_value(item_id);
         self.engine_version.append_value(ENGINE_VERSION);
         self.status.append_value(ended.status.name());
         self.error.append_option(ended.error.as_deref());
         self.error_index.append_option(ended.error_index.map(i64::from));
         self.push_executed(ended.executed.as_ref());
-        self.post.push(&ended.post, self.kept.data);
+        self.post.push(&ended.post, self.keeps_data);
         self.effects_hash.append_value(ended.effects_hash);
         self.matches.append_option(*matches);
         self.nanoseconds.append_value(nanoseconds.cast_signed());
@@ -102,9 +97,9 @@ impl Results {
         self.compute_units.append_option(executed.map(|it| it.compute_units.cast_signed()));
         self.fee.append_option(executed.map(|it| it.fee.cast_signed()));
         self.return_data.append_option(executed.and_then(|it| it.return_data.as_deref()));
-        let logs = executed.map(|it| it.logs.as_slice());
-        self.logs_hash.append_option(logs.map(effects::logs_hash));
-        match logs.filter(|_| self.kept.logs) {
+        let logs = executed.map(|it| &it.logs);
+        self.logs_hash.append_option(logs.map(|it| it.hash));
+        match logs.and_then(|it| it.kept.as_ref()) {
             Some(logs) => self.logs.append_value(logs.iter().map(Some)),
             None => self.logs.append_null(),
         }

@@ -1,59 +1,26 @@
 //! Runs a batch on some threads.
 
-use core::{
-    num::NonZeroUsize,
-    sync::atomic::{AtomicUsize, Ordering},
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+    thread,
 };
-use std::{panic::resume_unwind, thread};
 
 use arrow_array::RecordBatch;
-use selkie_svm::Engine;
 
 use crate::{
     base::Base,
     error::BatchError,
+    options::{KEPT_BYTES_MAX, RunOptions},
     outcome::{Outcome, Status},
-    results::{Kept, Results},
+    results::Results,
     rows::ItemRows,
     worker::Worker,
 };
 
 /// How many rows a thread takes at once.
 const ROWS_AT_ONCE: usize = 16;
-
-/// The default of [`RunOptions::kept_bytes_max`]. Columns cannot hold more than 2 GiB.
-const KEPT_BYTES_MAX: usize = 1 << 30;
-
-/// How to run a batch. Nothing but `keeps_logs` and `keeps_data` changes the results.
-#[derive(Clone, Copy, Debug)]
-pub struct RunOptions {
-    /// The number of threads.
-    pub threads: NonZeroUsize,
-    /// The engine that runs programs.
-    pub engine: Engine,
-    /// Whether the results hold the log lines.
-    pub keeps_logs: bool,
-    /// Whether the results hold the data of written accounts.
-    pub keeps_data: bool,
-    /// The most bytes of logs and data that the results of a batch keep.
-    pub kept_bytes_max: usize,
-    /// Returns a time in nanoseconds, for the column of that name; without it, the column is 0.
-    pub clock: Option<fn() -> u64>,
-}
-
-impl Default for RunOptions {
-    /// Returns one thread and the default engine, without logs, data and times.
-    fn default() -> Self {
-        Self {
-            threads: NonZeroUsize::MIN,
-            engine: Engine::default(),
-            keeps_logs: false,
-            keeps_data: false,
-            kept_bytes_max: KEPT_BYTES_MAX,
-            clock: None,
-        }
-    }
-}
 
 /// Runs the items of a batch. The result has a row for each, in the same order.
 ///
@@ -71,39 +38,79 @@ pub fn run(
     let rows = ItemRows::of(batch)?;
     let count = batch.num_rows();
     let next = AtomicUsize::new(0);
+    let results = Mutex::new(InOrder::new(&rows, count, options));
     let work = || {
-        let (mut worker, mut done) = (Worker::default(), Vec::new());
+        let mut worker = Worker::default();
         loop {
             let start = next.fetch_add(ROWS_AT_ONCE, Ordering::Relaxed);
             if start >= count {
-                return done;
+                return;
             }
-            for row in start..count.min(start.saturating_add(ROWS_AT_ONCE)) {
-                let ended = timed(options, || worker.execute(&rows, row, base, options.engine));
-                done.push((row, ended));
-            }
+            let rows_at_once = start..count.min(start.saturating_add(ROWS_AT_ONCE));
+            let ended = rows_at_once
+                .map(|row| timed(options, || worker.execute(&rows, row, base, options)))
+                .collect();
+            results.lock().unwrap_or_else(PoisonError::into_inner).add(start, ended);
         }
     };
     let others = options.threads.get().saturating_sub(1).min(count / ROWS_AT_ONCE);
-    let mut done = thread::scope(|scope| {
-        let others: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        done
+    thread::scope(|scope| {
+        (0..others).for_each(|_| drop(scope.spawn(work)));
+        work();
     });
-    done.sort_unstable_by_key(|(row, _)| *row);
-    let kept = Kept { logs: options.keeps_logs, data: options.keeps_data };
-    let (mut results, mut bytes) = (Results::new(kept), 0_usize);
-    for (row, (outcome, nanoseconds)) in &done {
-        bytes = bytes.saturating_add(kept.bytes(outcome));
-        if bytes > options.kept_bytes_max.min(KEPT_BYTES_MAX) {
-            return Err(BatchError::TooLarge { rows: *row });
+    results.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
+}
+
+/// Results in the order of their rows, whichever thread is done first.
+struct InOrder<'a> {
+    rows: &'a ItemRows<'a>,
+    results: Result<Results, BatchError>,
+    /// How many bytes of logs and data the results hold, and may hold.
+    kept_bytes: usize,
+    kept_bytes_max: usize,
+    /// The first row without a result.
+    next: usize,
+    /// Results of later rows, by the first of these.
+    waiting: BTreeMap<usize, Vec<(Outcome, u64)>>,
+}
+
+impl<'a> InOrder<'a> {
+    fn new(rows: &'a ItemRows<'a>, count: usize, options: &RunOptions) -> Self {
+        Self {
+            rows,
+            results: Ok(Results::new(count, options.keeps_data)),
+            kept_bytes: 0,
+            kept_bytes_max: options.kept_bytes_max.min(KEPT_BYTES_MAX),
+            next: 0,
+            waiting: BTreeMap::new(),
         }
-        results.push(outcome, *nanoseconds);
     }
-    results.finish()
+
+    /// Adds the results of rows that follow each other, each with the time that it took.
+    fn add(&mut self, start: usize, ended: Vec<(Outcome, u64)>) {
+        self.waiting.insert(start, ended);
+        while let Some(ended) = self.waiting.remove(&self.next) {
+            for (outcome, nanoseconds) in ended {
+                self.push(&outcome, nanoseconds);
+            }
+        }
+    }
+
+    fn push(&mut self, outcome: &Outcome, nanoseconds: u64) {
+        let row = self.next;
+        self.next = row.saturating_add(1);
+        let Ok(results) = &mut self.results else { return };
+        self.kept_bytes = self.kept_bytes.saturating_add(results.kept_bytes(outcome));
+        if self.kept_bytes > self.kept_bytes_max {
+            self.results = Err(BatchError::TooLarge { rows: row });
+        } else {
+            results.push(self.rows.stated_id(row), outcome, nanoseconds);
+        }
+    }
+
+    fn finish(self) -> Result<RecordBatch, BatchError> {
+        self.results?.finish()
+    }
 }
 
 /// Returns results for items that crashed the process in which they ran: rows with the status
@@ -113,10 +120,10 @@ pub fn run(
 /// If the batch does not have the columns of [`schema::items`](crate::schema::items).
 pub fn crashed(batch: &RecordBatch, why: &str) -> Result<RecordBatch, BatchError> {
     let rows = ItemRows::of(batch)?;
-    let mut results = Results::new(Kept { logs: false, data: false });
+    let mut results = Results::new(batch.num_rows(), false);
     for row in 0..batch.num_rows() {
         let stated = rows.stated_id(row);
-        results.push(&Outcome::unusable(stated, Status::EngineCrash, why.to_owned()), 0);
+        results.push(stated, &Outcome::unusable(stated, Status::EngineCrash, why.to_owned()), 0);
     }
     results.finish()
 }

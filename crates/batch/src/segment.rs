@@ -11,7 +11,7 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_bank::{Bank, BankOptions, Forks, Options, Outcome as Processed, Stakes, State};
-use selkie_svm::{Engine, ProcessOptions, ProgramCache, Pubkey, ReadableAccount as _, Transaction};
+use selkie_svm::{ProcessOptions, ProgramCache, Pubkey, ReadableAccount as _, Transaction};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256 as Hasher};
 use solana_account::AccountSharedData;
@@ -22,7 +22,8 @@ use crate::{
     effects::{self, Written},
     environment::{blockhash, pubkey},
     item::Item,
-    outcome::{Ended, Executed, Status},
+    options::RunOptions,
+    outcome::{Ended, Executed, Logs, Status},
     rows::Malformed,
     sha256,
     state::ItemAccounts,
@@ -105,43 +106,45 @@ impl SegmentFile {
 pub(crate) fn run(
     item: &Item<'_>,
     accounts: &ItemAccounts<'_>,
-    engine: Engine,
+    options: &RunOptions,
 ) -> Result<Ended, Malformed> {
     let file = SegmentFile::parse(item.message)?;
     if !item.check_blockhash {
         return Err("blocks are executed with their blockhashes: set `check_blockhash`".to_owned());
     }
-    let options =
-        ProcessOptions { verify_signatures: item.verify_signatures, engine, budget: None };
-    let state = state(item, accounts);
+    let process = ProcessOptions {
+        verify_signatures: item.verify_signatures,
+        engine: options.engine,
+        budget: None,
+    };
+    let state = state(accounts);
     let mut slot = state.slot;
     let forks = Forks::new(state, Arc::new(ProgramCache::new()), Options::default());
     let mut segment = Segment::new();
     for (index, block) in file.blocks.iter().enumerate() {
         let place = format!("block {index} (slot {})", block.slot);
-        let bank = segment.execute(&forks, slot, (block, &place), &options)?;
+        let bank = segment.execute(&forks, slot, (block, &place), &process)?;
         segment.changed.extend(bank.changed_addresses());
         slot = block.slot;
         // What earlier blocks have overwritten is not needed any more.
         forks.set_root(slot).map_err(|error| format!("{place}: {error}"))?;
     }
-    Ok(segment.ended(&forks.root()))
+    Ok(segment.ended(&forks.root(), options.keeps_logs))
 }
 
 /// Returns the state before the first block.
-fn state(item: &Item<'_>, accounts: &ItemAccounts<'_>) -> State {
+fn state(accounts: &ItemAccounts<'_>) -> State {
     let moment = accounts.moment();
     let environment = &moment.environment;
     let clock = environment.sysvars.clock().unwrap_or_default();
     let epochs = clock.epoch..=clock.leader_schedule_epoch;
-    let queue = moment.blockhash_queue(item, &environment.blockhash);
     let accounts: BTreeMap<Pubkey, AccountSharedData> = accounts.all().collect();
     State {
         slot: clock.slot,
         block_height: 0,
         hash: None,
         features: environment.features,
-        blockhashes: queue.blockhashes().copied().collect(),
+        blockhashes: moment.blockhash_queue.blockhashes().copied().collect(),
         lamports_per_signature: environment.lamports_per_signature,
         stakes: Stakes::constant(environment.epoch_stake.clone(), epochs),
         processed: Vec::new(),
@@ -234,7 +237,7 @@ impl Segment {
     }
 
     /// Returns the result, with the accounts as the last block left them.
-    fn ended(mut self, last: &Bank) -> Ended {
+    fn ended(mut self, last: &Bank, keeps_logs: bool) -> Ended {
         let post: Vec<Written> = self.changed.iter().filter_map(|key| written(key, last)).collect();
         effects::add_accounts(&mut self.effects, &post);
         let effort = serde_json::to_vec(&self.effort).expect("numbers are JSON");
@@ -243,7 +246,7 @@ impl Segment {
             compute_units: self.compute_units,
             fee: self.fee,
             return_data: Some(effort),
-            logs: self.logs,
+            logs: Logs::of(&mut self.logs, keeps_logs),
         };
         Ended {
             status,

@@ -25,6 +25,8 @@ pub(crate) struct Moment {
     key: MomentKey,
     base: Arc<Prepared>,
     pub(crate) environment: Environment,
+    /// The blockhashes that items which check theirs may name.
+    pub(crate) blockhash_queue: BlockhashQueue,
     clock: Option<AccountSharedData>,
 }
 
@@ -72,21 +74,14 @@ impl Moment {
             clock.unix_timestamp = key.unix_timestamp.unwrap_or(clock.unix_timestamp);
             environment.sysvars.set_clock(&clock);
         }
+        let mut blockhash_queue = base.blockhash_queue.clone();
         if let Some(blockhash) = key.blockhash {
             environment.blockhash = Hash::new_from_array(blockhash);
+            blockhash_queue.register(environment.blockhash);
         }
         let rent = environment.rent();
         let clock = environment.sysvars.get(&clock::ID).map(|data| sysvar_account(data, &rent));
-        Self { key, base, environment, clock }
-    }
-
-    /// Returns the blockhash queue of an item.
-    pub(crate) fn blockhash_queue(&self, item: &Item<'_>, recent: &Hash) -> BlockhashQueue {
-        if !item.check_blockhash {
-            return BlockhashQueue::new([*recent]);
-        }
-        let last = item.blockhash.map(Hash::new_from_array);
-        BlockhashQueue::new(self.base.blockhashes.iter().copied().chain(last))
+        Self { key, base, environment, blockhash_queue, clock }
     }
 
     /// Returns the account that all items of the environment have at an address.

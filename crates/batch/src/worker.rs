@@ -2,12 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use selkie_svm::{Engine, Workspace};
-
 use crate::{
     base::Base,
     fuzz,
     item::{Item, Kind},
+    options::RunOptions,
     outcome::{Outcome, Status},
     rows::{ItemRows, Malformed},
     segment,
@@ -18,7 +17,7 @@ use crate::{
 /// What a thread keeps from one item to the next.
 #[derive(Default)]
 pub(crate) struct Worker {
-    workspace: Workspace,
+    transactions: transaction::Memory,
     moment: Option<Moment>,
 }
 
@@ -30,11 +29,11 @@ impl Worker {
         rows: &ItemRows<'_>,
         row: usize,
         base: &Base,
-        engine: Engine,
+        options: &RunOptions,
     ) -> Outcome {
         let stated = rows.stated_id(row);
         let run = || match rows.item(row) {
-            Ok(item) => self.item(&item, stated, base, engine),
+            Ok(item) => self.item(&item, stated, base, options),
             Err(why) => Err(why),
         };
         let ended = catch_unwind(AssertUnwindSafe(run));
@@ -54,7 +53,7 @@ impl Worker {
         item: &Item<'_>,
         stated: &[u8],
         base: &Base,
-        engine: Engine,
+        options: &RunOptions,
     ) -> Result<Outcome, Malformed> {
         let id = item.id();
         if stated != id {
@@ -63,13 +62,13 @@ impl Worker {
         }
         let moment = Moment::of(&mut self.moment, item, base)?;
         let accounts = ItemAccounts::new(item, moment, base)?;
-        let workspace = &mut self.workspace;
+        let memory = &mut self.transactions;
         let ended = match item.kind {
-            Kind::Transaction => transaction::run(item, &accounts, base, engine, workspace),
-            Kind::Fuzz => fuzz::run(item, &accounts, engine)?,
-            Kind::Segment => segment::run(item, &accounts, engine)?,
+            Kind::Transaction => transaction::run(item, &accounts, base, options, memory),
+            Kind::Fuzz => fuzz::run(item, &accounts, options)?,
+            Kind::Segment => segment::run(item, &accounts, options)?,
         };
-        Ok(Outcome::of(id, item, ended))
+        Ok(Outcome::of(item, ended))
     }
 }
 
