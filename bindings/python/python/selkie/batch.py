@@ -21,6 +21,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
@@ -234,7 +235,7 @@ def sweep(folder: Path) -> None:
 def run_folder(
     source: PathLike, out: PathLike, *, threads: int | None = None, engine: str | None = None
 ) -> int:
-    """Run the items of a folder, file by file. Return the number of items that were run.
+    """Run the items of a folder, several files at once. Return the number of items that were run.
 
     The folder has `items/*.parquet` and `contents/*.parquet`. Files whose results are in `out` are
     skipped, so a run that was killed goes on. In an indexed job of Kubernetes or a job array of Slurm,
@@ -244,8 +245,16 @@ def run_folder(
     target = Path(out)
     target.mkdir(parents=True, exist_ok=True)
     files = share(shards(Path(source) / "items"))
-    one = [run_file(it, target / it.name, base, threads=threads, engine=engine) for it in files]
-    return sum(one)
+    threads = threads or processors()
+    # A thread reads, runs and writes a file by itself, unless there are fewer files than threads.
+    workers = max(1, min(threads, len(files)))
+    each = threads // workers
+
+    def one(path: Path) -> int:
+        return run_file(path, target / path.name, base, threads=each, engine=engine)
+
+    with ThreadPoolExecutor(workers) as pool:
+        return sum(pool.map(one, files))
 
 
 INDEXES = ("SHARD_INDEX", "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID")
