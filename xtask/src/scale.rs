@@ -64,7 +64,7 @@ fn short() -> Result<()> {
 
 /// Everything.
 fn long(count: &str) -> Result<()> {
-    let recorder = build()?;
+    let recorder = build("quick")?;
     step("lints and tests of SQL", lint_and_test_sql)?;
     let record = |count| record(&recorder, &[count, ITEMS_PER_FILE]);
     let wheel = tested(&record(ITEMS_SHORT)?)?;
@@ -90,7 +90,7 @@ fn lint_and_test_sql() -> Result<()> {
 /// Runs items in a query, which has to give a row for each, and as many distinct ids.
 fn sql(items: &Path, count: &str) -> Result<()> {
     let query = "SELECT count(*) AS items, count(DISTINCT item_id) AS ids FROM simulate('.')";
-    let mut command = Command::new(command_line());
+    let mut command = Command::new(command_line("quick"));
     let output = command.args(["--json", "batch", "sql", query]).current_dir(items).output();
     let output = output.context("cannot start the command")?;
     let found = String::from_utf8_lossy(&output.stdout);
@@ -99,9 +99,9 @@ fn sql(items: &Path, count: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the command that the long form has built.
-fn command_line() -> PathBuf {
-    repository().join(format!("target/quick/selkie{}", env::consts::EXE_SUFFIX))
+/// Returns the command that [`build`] has built with a profile.
+fn command_line(profile: &str) -> PathBuf {
+    repository().join(format!("target/{profile}/selkie{}", env::consts::EXE_SUFFIX))
 }
 
 /// Builds and lints the package, and tests it with items. Returns the wheel.
@@ -116,13 +116,13 @@ fn tested(items: &Path) -> Result<PathBuf> {
 }
 
 /// Builds the command with SQL, and the program that records items. Returns the latter.
-fn build() -> Result<PathBuf> {
-    let build = ["build", "--profile", "quick", "--locked", "--package"];
+fn build(profile: &str) -> Result<PathBuf> {
+    let build = ["build", "--profile", profile, "--locked", "--package"];
     step("command line", || {
         cargo(&[&build[..], &["selkie-cli", "--features", "sql"]].concat())?;
         cargo(&[&build[..], &["selkie-batch", "--example", "record_items"]].concat())
     })?;
-    Ok(repository().join("target/quick/examples/record_items"))
+    Ok(repository().join("target").join(profile).join("examples/record_items"))
 }
 
 /// Records items with a program, whose arguments are how many, how many in a file, and which. Returns their
@@ -163,7 +163,7 @@ fn engine(wheel: &Path, items: &Path, extra: &str, runs: &[&str]) -> Result<()> 
     let venv = Venv::at(&work().join(extra))?;
     venv.install_wheel(wheel, extra)?;
     let mut python = venv.command("python");
-    python.arg("scale/scale.py").arg(items).arg(work()).arg(command_line());
+    python.arg("scale/scale.py").arg(items).arg(work()).arg(command_line("quick"));
     succeed(python.args(runs).current_dir(package()))
         .with_context(|| format!("items in {}", items.display()))
 }

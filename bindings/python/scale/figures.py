@@ -1,6 +1,6 @@
 """What engines cost, beside the same work in one process: `cargo xtask scale --figures` runs this.
 
-    python figures.py ITEMS TRANSFERS WORK SELKIE FIGURE...
+    python figures.py ITEMS TRANSFERS VERIFIED WORK SELKIE FIGURE...
 
 A figure is an engine, which runs all items with one and with two workers, `transfers`, `memory` or `litesvm`.
 """
@@ -36,6 +36,9 @@ class Work:
 
     items: Path
     transfers: Path
+    """Transfers whose signatures were verified before."""
+    verified: Path
+    """Items of all kinds whose signatures were verified before."""
     out: Path
     selkie: Path
 
@@ -178,44 +181,94 @@ def memory(work: Work) -> None:
             for number in range(times):
                 (items / "items" / f"{path.stem}-{number}.parquet").hardlink_to(path)
         arguments = [work.selkie, "--json", "batch", "run", items, "--out", fresh(work.out)]
-        child = subprocess.Popen(arguments, stdout=subprocess.PIPE)
-        assert child.stdout is not None
-        report = json.loads(child.stdout.read())
-        _, status, usage = os.wait4(child.pid, 0)
-        assert status == 0, status
-        print(f"memory: {report['items']} items, {usage.ru_maxrss / 1024:.0f} MiB", flush=True)
+        # A process counts what its parent had when it started it, so a small one starts it.
+        run = subprocess.run([sys.executable, "-c", MOST_MEMORY, *arguments], check=True, stdout=subprocess.PIPE)
+        report, _, kibibytes = run.stdout.decode().rstrip().rpartition("\n")
+        most = int(kibibytes) / 1024
+        print(f"memory: {json.loads(report)['items']} items, {most:.1f} MiB", flush=True)
+
+
+MOST_MEMORY = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""Runs a command, and prints the most memory that it had, in KiB."""
 
 
 def litesvm(work: Work) -> None:
-    """Compare LiteSVM's Python binding in a loop with a batch on one thread: the same transactions."""
-    from solders.account import Account
-    from solders.litesvm import LiteSVM
-    from solders.pubkey import Pubkey
-    from solders.transaction import VersionedTransaction
+    """Compare LiteSVM's Python binding in a loop with batches: the same transactions."""
+    for folder in [work.transfers, work.verified]:
+        base = batch.read_base(folder / "contents")
+        tables = [parquet.read_table(it) for it in batch.shards(folder / "items")[:10]]
+        count = sum(map(len, tables))
+        loop = LiteSVMLoop(folder)
+        rows = [row for table in tables for row in table.to_pylist()]
+        theirs = loop.send(rows)
+        print(f"litesvm: {count} of {folder.name}: LiteSVM {theirs / count * 1e6:.1f} µs each", flush=True)
+        for threads in [1, batch.processors()]:
+            # The first run compiles the programs.
+            for _ in range(2):
+                start = time.monotonic()
+                for table in tables:
+                    for _ in batch.run(table.to_batches(), base, threads=threads):
+                        pass
+                ours = time.monotonic() - start
+            each = ours / count * 1e6
+            print(f"litesvm: batch, {threads} threads: {each:.1f} µs each, {theirs / ours:.1f} times", flush=True)
 
-    base = batch.read_base(work.transfers / "contents")
-    tables = [parquet.read_table(it) for it in batch.shards(work.transfers / "items")[:10]]
-    start = time.process_time()
-    for table in tables:
-        for _ in batch.run(table.to_batches(), base):
-            pass
-    ours = time.process_time() - start
-    rows = [row for table in tables for row in table.to_pylist()]
-    svm = LiteSVM().with_sigverify(False).with_blockhash_check(False).with_transaction_history(0)
-    sending = 0.0
-    start = time.process_time()
-    for row in rows:
-        for it in row["accounts"]:
-            account = Account(it["lamports"], it["data"] or b"", Pubkey(it["owner"]), it["executable"])
-            svm.set_account(Pubkey(it["pubkey"]), account)
-        transaction = VersionedTransaction.from_bytes(row["message"])
-        before = time.process_time()
-        svm.send_transaction(transaction)
-        sending += time.process_time() - before
-    theirs = time.process_time() - start
-    each = [it / len(rows) * 1e6 for it in [ours, theirs, sending]]
-    print(f"litesvm: {len(rows)} transfers, batch {each[0]:.1f} µs, LiteSVM {each[1]:.1f} µs each", end="")
-    print(f" ({each[2]:.1f} µs in send_transaction): {theirs / ours:.1f} times", flush=True)
+
+class LiteSVMLoop:
+    """Sends transactions to LiteSVM, each with the accounts of its item."""
+
+    def __init__(self, folder: Path) -> None:
+        from solders.litesvm import LiteSVM
+
+        contents = [parquet.read_table(it).to_pylist() for it in batch.shards(folder / "contents")]
+        self.contents = {row["hash"]: row["data"] for rows in contents for row in rows}
+        # Items are of two chains in turn, which differ in a program.
+        self.chains = [LiteSVM() for _ in range(2)]
+        for chain in self.chains:
+            chain.with_sigverify(False).with_blockhash_check(False).with_transaction_history(0)
+        self.programs: list[set[bytes]] = [set(), set()]
+
+    def send(self, rows: list[dict[str, Any]]) -> float:
+        """Send transactions, and return the time, but for what new programs take."""
+        from solders.pubkey import Pubkey
+        from solders.transaction import VersionedTransaction
+        from solders.transaction_metadata import FailedTransactionMetadata
+
+        seconds = 0.0
+        for index, row in enumerate(rows):
+            chain = self.chains[index % 2]
+            self.add_programs(index % 2, row)
+            start = time.monotonic()
+            for it in row["accounts"]:
+                if it["pubkey"] not in self.programs[index % 2]:
+                    chain.set_account(Pubkey(it["pubkey"]), self.account(it))
+            ended = chain.send_transaction(VersionedTransaction.from_bytes(row["message"]))
+            seconds += time.monotonic() - start
+            status = "Failed" if isinstance(ended, FailedTransactionMetadata) else "Success"
+            assert status == row["expect"]["status"], ended
+        return seconds
+
+    def add_programs(self, chain: int, row: dict[str, Any]) -> None:
+        """Add programs that are not there yet. A program's data come before the program."""
+        from solders.pubkey import Pubkey
+
+        loader = bytes(Pubkey.from_string("BPFLoaderUpgradeab1e11111111111111111111111"))
+        parts = [it for it in row["accounts"] if it["executable"] or it["owner"] == loader]
+        for it in sorted(parts, key=lambda it: it["executable"]):
+            if it["pubkey"] not in self.programs[chain]:
+                self.chains[chain].set_account(Pubkey(it["pubkey"]), self.account(it))
+                self.programs[chain].add(it["pubkey"])
+
+    def account(self, row: dict[str, Any]) -> Any:
+        from solders.account import Account
+        from solders.pubkey import Pubkey
+
+        data = self.contents[row["ref"]] if row["ref"] else row["data"] or b""
+        return Account(row["lamports"], data, Pubkey(row["owner"]), row["executable"])
 
 
 def main(work: Work, figures: list[str]) -> None:
@@ -232,5 +285,5 @@ if __name__ == "__main__":
     if sys.argv[1] in ENGINES:
         one_engine(sys.argv[1], int(sys.argv[2]), *map(Path, sys.argv[3:]))
     else:
-        items, moved, folder, selkie = map(Path, sys.argv[1:5])
-        main(Work(items, moved, folder / "results", selkie), sys.argv[5:])
+        items, transfers_, verified, folder, selkie = map(Path, sys.argv[1:6])
+        main(Work(items, transfers_, verified, folder / "results", selkie), sys.argv[6:])

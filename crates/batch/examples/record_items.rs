@@ -3,10 +3,11 @@
 //! the chain did is the expected result of each item.
 //!
 //! ```text
-//! cargo run --release -p selkie-batch --example record_items -- FOLDER ITEMS [ITEMS_PER_FILE [transfers]]
+//! cargo run --release -p selkie-batch --example record_items -- FOLDER ITEMS [ITEMS_PER_FILE [MIX]]
 //! ```
 //!
-//! With `transfers`, all of them are transfers whose signatures were verified before, as in a history.
+//! With `verified` as the mix, signatures were verified before, as in a history; with `transfers`, all of
+//! them are such transfers.
 
 use std::{
     collections::BTreeSet,
@@ -32,6 +33,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const OWNERS: u64 = 64;
 /// The first number of the second chain's transactions.
 const SECOND_CHAIN: u64 = 1 << 30;
+const USAGE: &str =
+    "usage: record_items FOLDER ITEMS [ITEMS_PER_FILE [all | verified | transfers]]";
 const SOL: u64 = 1_000_000_000;
 
 fn main() -> Result<()> {
@@ -39,10 +42,10 @@ fn main() -> Result<()> {
     let (folder, count, per_file, mix) = match &arguments[..] {
         [folder, count] => (folder, count.parse()?, 2000, Mix::All),
         [folder, count, per_file] => (folder, count.parse()?, per_file.parse()?, Mix::All),
-        [folder, count, per_file, mix] if mix == "transfers" => {
-            (folder, count.parse()?, per_file.parse()?, Mix::Transfers)
+        [folder, count, per_file, mix] => {
+            (folder, count.parse()?, per_file.parse()?, Mix::parse(mix)?)
         }
-        _ => return Err("usage: record_items FOLDER ITEMS [ITEMS_PER_FILE [transfers]]".into()),
+        _ => return Err(USAGE.into()),
     };
     let folder = PathBuf::from(folder);
     fs::create_dir_all(folder.join("items"))?;
@@ -72,10 +75,24 @@ fn write(path: &Path, batch: &RecordBatch) -> Result<()> {
 }
 
 /// Which transactions are recorded.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Mix {
     All,
+    /// All kinds, with signatures that were verified before.
+    Verified,
+    /// Transfers, with signatures that were verified before.
     Transfers,
+}
+
+impl Mix {
+    fn parse(name: &str) -> Result<Self> {
+        match name {
+            "all" => Ok(Self::All),
+            "verified" => Ok(Self::Verified),
+            "transfers" => Ok(Self::Transfers),
+            _ => Err(USAGE.into()),
+        }
+    }
 }
 
 /// What items refer to by hash.
@@ -158,7 +175,7 @@ impl Chain {
     ) -> Result<()> {
         let owner = &self.owners[usize::try_from(index % OWNERS)?];
         let instructions = match mix {
-            Mix::All => instructions(index, &owner.pubkey()),
+            Mix::All | Mix::Verified => instructions(index, &owner.pubkey()),
             Mix::Transfers => vec![transfer(index, &owner.pubkey())],
         };
         let transaction = self.svm.sign(&instructions, &[owner])?;
@@ -176,7 +193,7 @@ impl Chain {
             env_ref,
             message: &wire,
             accounts,
-            verify_signatures: matches!(mix, Mix::All),
+            verify_signatures: mix == Mix::All,
             expect: Some(Expectation {
                 status: Some(if error.is_none() { "Success" } else { "Failed" }),
                 error: error.as_deref(),

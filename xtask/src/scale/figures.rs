@@ -20,20 +20,22 @@ const FIGURES: &[(&str, &[&str])] = &[
 
 /// How many items are in a file.
 const ITEMS_PER_FILE: &str = "2000";
-/// How many transfers there are.
+/// How many transfers there are, and how many items whose signatures were verified before.
 const TRANSFERS: &str = "100000";
+const VERIFIED: &str = "20000";
 
 /// Measures all figures, with so many items. Nothing else should run on the machine.
 pub(super) fn run(count: &str) -> Result<()> {
-    let recorder = build()?;
+    let (recorder, command) = (build("release")?, command_line("release"));
     let items = record(&recorder, &[count, ITEMS_PER_FILE])?;
     let transfers = record(&recorder, &[TRANSFERS, ITEMS_PER_FILE, "transfers"])?;
+    let verified = record(&recorder, &[VERIFIED, ITEMS_PER_FILE, "verified"])?;
     let wheel = wheel::build(&repository().join("target/wheels"), false)?;
     for (extra, figures) in FIGURES {
         let venv = Venv::at(&work().join(extra.replace(',', "-")))?;
         venv.install_wheel(&wheel, extra)?;
         let mut python = venv.command("python");
-        python.arg("scale/figures.py").args([&items, &transfers, &work(), &command_line()]);
+        python.arg("scale/figures.py").args([&items, &transfers, &verified, &work(), &command]);
         step(extra, || succeed(python.args(*figures).current_dir(package())))?;
     }
     Ok(())
