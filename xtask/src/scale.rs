@@ -83,7 +83,7 @@ fn lint_and_test_sql() -> Result<()> {
         cargo(&[&["clippy"], &chosen[..], targets, &["--", "-D", lint]].concat())
     };
     lint(&["--all-targets"], "warnings")?;
-    lint(&["--lib", "--bins"], "clippy::disallowed_methods")?;
+    lint(&["--bins"], "clippy::disallowed_methods")?;
     cargo(&[&["test"], &chosen[..], &["--test", "sql"]].concat())
 }
 
