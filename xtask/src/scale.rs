@@ -23,7 +23,7 @@ const TEST_PACKAGES: &[&str] = &["solders", "pyarrow", "pytest", "mypy"];
 /// The engines, each with the extra of the package that installs it and with its runs.
 const ENGINES: &[(&str, &[&str])] = &[
     ("arrow", &["loop", "command"]),
-    ("spark", &["spark", "spark-kill"]),
+    ("spark", &["spark", "spark-kill", "spark-folder", "spark-folder-kill"]),
     ("sail", &["sail"]),
     ("ray", &["ray"]),
 ];

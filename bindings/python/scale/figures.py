@@ -110,9 +110,8 @@ def sql(workers: int, selkie: Path) -> Iterator[Run]:
 
 @contextlib.contextmanager
 def spark(workers: int, _: Path) -> Iterator[Run]:
-    session = importlib.import_module("on_spark").session(workers)
-    yield lambda items, out: simulate(session, items, out)
-    session.stop()
+    with importlib.import_module("on_spark").session(workers) as session:
+        yield lambda items, out: simulate(session, items, out)
 
 
 @contextlib.contextmanager

@@ -24,6 +24,8 @@ def main(items: Path, work: Path, selkie: Path, engines: list[str]) -> None:
         "command": lambda: machine.command(selkie, items, out, check),
         "spark": lambda: on("spark").run(items, out, check, kills=False),
         "spark-kill": lambda: on("spark").run(items, out, check, kills=True),
+        "spark-folder": lambda: on("spark").run_folder(items, out, check, kills=False),
+        "spark-folder-kill": lambda: on("spark").run_folder(items, out, check, kills=True),
         "sail": lambda: on("sail").run(items, out, check),
         "ray": lambda: on("ray").run(items, out, check),
     }

@@ -3,20 +3,30 @@
     results = simulate(spark.read.parquet("items/items"), "/shared/items/contents")
     results.write.parquet("results")
 
-Spark repeats tasks of executors that die and commits each file once. Workers import this package, and
-see the contents under the same path.
+    run(spark, "/shared/items", "/shared/results")
+
+`simulate` takes and returns a DataFrame: Spark may read items from anywhere, and commits each file of
+results once. `run` takes a folder, whose files workers read and write without Spark. It is faster, since
+rows do not pass through the JVM, and its files of results appear when they are complete.
+
+Spark repeats the tasks of executors that die. Workers import this package, and see folders under the
+same paths.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from selkie import batch
 
-__all__ = ["simulate"]
+__all__ = ["run", "simulate"]
+
+FILES_PER_TASK = 8
+"""How many files a task of `run` has: Spark needs 20 to 30 ms for a task, besides its work."""
 
 
 def simulate(
@@ -44,3 +54,42 @@ def simulate(
         return batch.run(cast, base, threads=threads, engine=engine, logs=logs, data=data)
 
     return items.mapInArrow(work, from_arrow_schema(batch.results_schema()))
+
+
+def run(
+    session: Any,
+    source: str,
+    out: str,
+    *,
+    threads: int = 1,
+    engine: str | None = None,
+    files_per_task: int = FILES_PER_TASK,
+) -> int:
+    """Run the items of a folder. Return the number of items that were run.
+
+    The folder has `items/*.parquet` and `contents/*.parquet`. Files that have results in `out` are
+    skipped, so a run that was killed goes on, and a task that is repeated too. `threads` is the number
+    per task: as many as `spark.task.cpus`.
+    """
+    target = Path(out)
+    target.mkdir(parents=True, exist_ok=True)
+    items, contents = Path(source) / "items", Path(source) / "contents"
+
+    def work(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow
+        from selkie import batch
+
+        base = batch.shared_base(contents)
+        for names in batches:
+            for name in names.column(0).to_pylist():
+                done = batch.run_file(items / name, target / name, base, threads=threads, engine=engine)
+                yield pyarrow.record_batch({"items": [done]})
+
+    names = [it.name for it in batch.shards(items) if not (target / it.name).exists()]
+    if not names:
+        return 0
+    files = session.createDataFrame([(it,) for it in names], "file string")
+    tasks = files.repartition(-(-len(names) // files_per_task))
+    done = sum(row["items"] for row in tasks.mapInArrow(work, "items bigint").collect())
+    batch.sweep(target)
+    return int(done)
