@@ -48,6 +48,9 @@ __all__ = [
 ROWS = 1024
 """How many rows of a file are in memory at once."""
 
+FILES_PER_TASK = 4
+"""How many files a task of an engine has: Spark and Ray need 20 to 30 ms for a task, besides its work."""
+
 PathLike = Union[str, "os.PathLike[str]"]
 
 
@@ -224,6 +227,11 @@ def _publish(part: Path, path: Path) -> None:
     with open(part, "rb+") as file:
         os.fsync(file.fileno())
     os.replace(part, path)
+
+
+def remaining(items: PathLike, results: PathLike) -> list[Path]:
+    """Return the files of a folder of items that have no results yet."""
+    return [it for it in shards(items) if not (Path(results) / it.name).exists()]
 
 
 def sweep(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Batches on Ray: one task for each file of items, whose results appear when they are complete.
+"""Batches on Ray: tasks with some files of items each, whose results appear when they are complete.
 
     ray.init("auto")
     selkie.ray.run("/shared/items", "/shared/results")
@@ -30,23 +30,24 @@ def run(
     threads: int = 1,
     engine: str | None = None,
     retries: int = 10,
+    files_per_task: int = batch.FILES_PER_TASK,
 ) -> int:
     """Run the items of a folder. Return the number of items that were run.
 
     The folder has `items/*.parquet` and `contents/*.parquet`. A task has `threads` processors and is
-    tried again up to `retries` times after its worker died. An error of a task itself is raised.
+    tried again up to `retries` times after its worker died: with those of its files that have no
+    results yet. An error of a task itself is raised.
     """
     target = Path(out)
     target.mkdir(parents=True, exist_ok=True)
     contents = os.fspath(Path(source) / "contents")
-    task = ray.remote(num_cpus=threads, max_retries=retries)(_run_file)
+    task = ray.remote(num_cpus=threads, max_retries=retries)(_run_files)
     done: int = 0
     waiting: list[Any] = []
-    for path in batch.shards(Path(source) / "items"):
-        results = target / path.name
-        if results.exists():
-            continue
-        waiting.append(task.remote(str(path), str(results), contents, threads, engine))
+    files = batch.remaining(Path(source) / "items", target)
+    for start in range(0, len(files), files_per_task):
+        paths = files[start : start + files_per_task]
+        waiting.append(task.remote(paths, target, contents, threads, engine))
         if len(waiting) >= WAITING_MAX:
             ready, waiting = ray.wait(waiting)
             done += sum(ray.get(ready))
@@ -55,6 +56,7 @@ def run(
     return done
 
 
-def _run_file(items: str, results: str, contents: str, threads: int, engine: str | None) -> int:
+def _run_files(files: list[Path], target: Path, contents: str, threads: int, engine: str | None) -> int:
     base = batch.shared_base(contents)
-    return batch.run_file(items, results, base, threads=threads, engine=engine)
+    run = (batch.run_file(it, target / it.name, base, threads=threads, engine=engine) for it in files)
+    return sum(run)

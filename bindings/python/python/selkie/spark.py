@@ -25,9 +25,6 @@ from selkie import batch
 
 __all__ = ["run", "simulate"]
 
-FILES_PER_TASK = 8
-"""How many files a task of `run` has: Spark needs 20 to 30 ms for a task, besides its work."""
-
 
 def simulate(
     items: Any,
@@ -63,7 +60,7 @@ def run(
     *,
     threads: int = 1,
     engine: str | None = None,
-    files_per_task: int = FILES_PER_TASK,
+    files_per_task: int = batch.FILES_PER_TASK,
 ) -> int:
     """Run the items of a folder. Return the number of items that were run.
 
@@ -85,10 +82,10 @@ def run(
                 done = batch.run_file(items / name, target / name, base, threads=threads, engine=engine)
                 yield pyarrow.record_batch({"items": [done]})
 
-    names = [it.name for it in batch.shards(items) if not (target / it.name).exists()]
+    names = [(it.name,) for it in batch.remaining(items, target)]
     if not names:
         return 0
-    files = session.createDataFrame([(it,) for it in names], "file string")
+    files = session.createDataFrame(names, "file string")
     tasks = files.repartition(-(-len(names) // files_per_task))
     done = sum(row["items"] for row in tasks.mapInArrow(work, "items bigint").collect())
     batch.sweep(target)
