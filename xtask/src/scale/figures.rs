@@ -13,7 +13,7 @@ use crate::{
 const FIGURES: &[(&str, &[&str])] = &[
     ("arrow", &["transfers", "memory", "loop", "command", "sql"]),
     ("arrow,solders", &["litesvm"]),
-    ("spark", &["spark"]),
+    ("spark", &["spark", "spark_folder"]),
     ("sail", &["sail"]),
     ("ray", &["ray"]),
 ];
