@@ -184,6 +184,15 @@ def test_a_folder_is_resumed_and_shared(tmp_path: Path, monkeypatch: pytest.Monk
     assert left.unexpected == 0
 
 
+def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    (tmp_path / "contents").mkdir()
+    for source, missing in [(tmp_path / "none", "none/contents"), (tmp_path, "items")]:
+        with pytest.raises(FileNotFoundError, match=f"{missing}'$"):
+            batch.run_folder(source, tmp_path / "results")
+    with pytest.raises(FileNotFoundError, match="no-results'$"):
+        batch.digest_of(tmp_path / "no-results")
+
+
 def test_an_engine_that_does_not_exist_is_named(items: Any, base: batch.Base) -> None:
     with pytest.raises(ValueError, match="no engine is named `fast`"):
         list(batch.run(items, base, engine="fast"))

@@ -16,6 +16,7 @@ the interpreter's lock. Its threads end with each batch, so a process may fork b
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
@@ -140,9 +141,16 @@ def read_base(contents: PathLike) -> Base:
 
 
 def shards(folder: PathLike) -> list[Path]:
-    """Return the Parquet files of a folder, sorted by name. A file stands for itself."""
+    """Return the Parquet files of a folder, sorted by name. A file stands for itself.
+
+    Raises `FileNotFoundError` if there is neither.
+    """
     path = Path(folder)
-    return [path] if path.is_file() else sorted(path.glob("*.parquet"))
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    return sorted(path.glob("*.parquet"))
 
 
 _lock = threading.Lock()

@@ -38,13 +38,14 @@ def run(
     tried again up to `retries` times after its worker died: with those of its files that have no
     results yet. An error of a task itself is raised.
     """
-    target = Path(out)
+    # Workers have other working directories.
+    folder, target = Path(source).absolute(), Path(out).absolute()
+    files = batch.remaining(folder / "items", target)
+    contents = os.fspath(folder / "contents")
     target.mkdir(parents=True, exist_ok=True)
-    contents = os.fspath(Path(source) / "contents")
     task = ray.remote(num_cpus=threads, max_retries=retries)(_run_files)
     done: int = 0
     waiting: list[Any] = []
-    files = batch.remaining(Path(source) / "items", target)
     for start in range(0, len(files), files_per_task):
         paths = files[start : start + files_per_task]
         waiting.append(task.remote(paths, target, contents, threads, engine))

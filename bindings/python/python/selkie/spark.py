@@ -15,6 +15,7 @@ same paths.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,9 @@ def simulate(
     workers see it; each worker reads it once. `threads` is the number per task: as many as
     `spark.task.cpus`.
     """
+    # Workers have other working directories.
+    contents = os.path.abspath(contents)
+
     def work(batches: Iterable[Any]) -> Iterator[Any]:
         from selkie import batch
 
@@ -68,9 +72,11 @@ def run(
     skipped, so a run that was killed goes on, and a task that is repeated too. `threads` is the number
     per task: as many as `spark.task.cpus`.
     """
-    target = Path(out)
+    # Workers have other working directories.
+    folder, target = Path(source).absolute(), Path(out).absolute()
+    items, contents = folder / "items", folder / "contents"
+    names = [(it.name,) for it in batch.remaining(items, target)]
     target.mkdir(parents=True, exist_ok=True)
-    items, contents = Path(source) / "items", Path(source) / "contents"
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow
@@ -82,11 +88,10 @@ def run(
                 done = batch.run_file(items / name, target / name, base, threads=threads, engine=engine)
                 yield pyarrow.record_batch({"items": [done]})
 
-    names = [(it.name,) for it in batch.remaining(items, target)]
-    if not names:
-        return 0
-    files = session.createDataFrame(names, "file string")
-    tasks = files.repartition(-(-len(names) // files_per_task))
-    done = sum(row["items"] for row in tasks.mapInArrow(work, "items bigint").collect())
+    done = 0
+    if names:
+        tasks = -(-len(names) // files_per_task)
+        files = session.createDataFrame(names, "file string").repartition(tasks)
+        done = sum(row["items"] for row in files.mapInArrow(work, "items bigint").collect())
     batch.sweep(target)
-    return int(done)
+    return done
