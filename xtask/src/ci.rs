@@ -82,7 +82,8 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     // README's first command builds it so. To run that would compile everything once more.
     step("the command line without default features", || {
         let chosen = ["--package", "selkie-cli", "--no-default-features", "--features", "zk"];
-        cargo(&[&["check", "--quiet", "--locked"], &chosen[..]].concat())
+        let lint = ["--locked", "--", "-D", "warnings"];
+        cargo(&[&["clippy", "--quiet"], &chosen[..], &lint].concat())
     })?;
     step("examples", examples)?;
     step("tests of example projects", || match with_compilers {

@@ -70,6 +70,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Status::Success) => ExitCode::SUCCESS,
         Ok(Status::Failure) => ExitCode::from(1),
+        #[cfg(feature = "batch")]
         Ok(Status::Shown(code)) => ExitCode::from(code),
         // The reader closed the pipe, for example `head`.
         Err(error) if ui::is_broken_pipe(&error) => ExitCode::SUCCESS,

@@ -13,6 +13,7 @@ pub(crate) enum Status {
     Success,
     Failure,
     /// Another process has shown the outcome, and ended with this exit code.
+    #[cfg(feature = "batch")]
     Shown(u8),
 }
 
