@@ -50,7 +50,7 @@ ROWS = 1024
 """How many rows of a file are in memory at once."""
 
 FILES_PER_TASK = 4
-"""How many files a task of an engine has: Spark and Ray need 20 to 30 ms for a task, besides its work."""
+"""How many files a task of an engine has: Spark and Ray need about 20 ms for a task, besides its work."""
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -187,7 +187,6 @@ class Summary:
 
     digest: Digest = field(default_factory=Digest)
     unexpected: int = 0
-    files_skipped: int = 0
 
     def add(self, results: Any) -> None:
         """Add a batch of results."""

@@ -59,5 +59,4 @@ def run(
 
 def _run_files(files: list[Path], target: Path, contents: str, threads: int, engine: str | None) -> int:
     base = batch.shared_base(contents)
-    run = (batch.run_file(it, target / it.name, base, threads=threads, engine=engine) for it in files)
-    return sum(run)
+    return sum(batch.run_file(it, target / it.name, base, threads=threads, engine=engine) for it in files)
