@@ -11,6 +11,7 @@
 //! | [`rust`] | Rust: running cargo, and collecting its objects |
 //! | `toolchain` | finding a Rust toolchain with LLVM 23 and the standard library's source |
 //! | `target` | the target specification for rustc |
+//! | `llvm` | the toolchain's LLVM with the official alignment of 128-bit integers |
 //! | `overlay` | the standard library's source, patched for Solana |
 //! | `collect` | the stand-in for rustc's linker, which keeps its inputs |
 //! | `wrapper` | the stand-in for rustc, which adjusts its arguments |
@@ -32,6 +33,7 @@ mod collect;
 mod dependency;
 pub mod failure;
 pub mod idl;
+mod llvm;
 mod metadata;
 pub mod official;
 mod options;

@@ -20,6 +20,7 @@ use crate::{
     c::dependencies_of,
     collect::Collected,
     dependency,
+    llvm::Llvm,
     metadata::{library, metadata},
     overlay,
     project::Language,
@@ -52,7 +53,7 @@ pub fn sysroot(named: Option<&str>) -> Result<PathBuf, Failure> {
 /// Flags for all crates: the backend of `getrandom` that the linker provides, and the revision of the
 /// wrapper. Cargo compiles again what was compiled with other flags, so the revision has to change
 /// with what the wrapper does.
-const FLAGS: &str = "--cfg getrandom_backend=\"custom\" --cfg selkie_wrapper=\"1\"";
+const FLAGS: &str = "--cfg getrandom_backend=\"custom\" --cfg selkie_wrapper=\"2\"";
 
 /// The environment variable that sets the debug information of the release profile.
 const DEBUG_VARIABLE: &str = "CARGO_PROFILE_RELEASE_DEBUG";
@@ -77,6 +78,7 @@ struct Job<'a> {
     /// The debug information to compile with, if not that of the profile.
     debug: Option<&'static str>,
     specification: PathBuf,
+    llvm: Llvm,
     options: &'a Options,
 }
 
@@ -180,7 +182,8 @@ impl<'a> Job<'a> {
         };
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or("."));
         let specification = target.join("selkie").join(target::NAME).with_extension("json");
-        write_if_changed(&specification, target::specification().as_bytes())
+        let llvm = Llvm::of(toolchain, &options.cache)?;
+        write_if_changed(&specification, target::specification(&llvm).as_bytes())
             .map_err(|error| Failure::file(&specification, &error))?;
         Ok(Self {
             toolchain,
@@ -193,6 +196,7 @@ impl<'a> Job<'a> {
             target,
             debug: None,
             specification,
+            llvm,
             options,
         })
     }
@@ -246,6 +250,7 @@ impl<'a> Job<'a> {
         // Replaces the user's flags, which are for the host.
         command.env("RUSTFLAGS", FLAGS);
         command.env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
+        self.llvm.pass_to(&mut command);
         command.env("RUSTC_WRAPPER", &self.options.linker);
         command.env(target::LINKER_VARIABLE, &self.options.linker);
         command.envs(self.profile.iter().copied());

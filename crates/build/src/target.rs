@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::collect;
+use crate::{collect, llvm::Llvm};
 
 /// Arguments that rustc passes to LLVM: large frames are allowed, since the linker checks those of
 /// functions that are used; operations without an instruction become calls; `switch` does not use
@@ -29,13 +29,13 @@ pub(crate) const LINKER_VARIABLE: &str = "CARGO_TARGET_SBPF_SELKIE_SOLANA_LINKER
 /// The CPU is v4, since older ones lack signed division; the linker expands the instructions that
 /// sBPF lacks. The target has a single thread, so LLVM makes atomic accesses plain ones where it can;
 /// [`crate::overlay`] does it for those of the standard library.
-pub(crate) fn specification() -> String {
+pub(crate) fn specification(llvm: &Llvm) -> String {
     let target = json!({
         "arch": "bpf",
         "os": "solana",
         "vendor": "unknown",
         "llvm-target": "bpfel",
-        "data-layout": "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128",
+        "data-layout": llvm.data_layout(),
         "target-pointer-width": 64,
         "cpu": "v4",
         "features": "+allows-misaligned-mem-access",

@@ -9,6 +9,7 @@
 //! - Programs are the same whichever machine compiled them, and smaller: panics name the files of
 //!   packages without the folders above, and what tells crates apart is where they are from instead of
 //!   where they are. Debug information keeps whole paths.
+//! - rustc loads the copy of LLVM that aligns 128-bit integers as the official toolchain does ([`llvm`]).
 //! - A crash of rustc becomes a diagnostic, by which [`crate::rust`] recognizes it.
 
 use std::{
@@ -22,7 +23,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{system::write_if_changed, target};
+use crate::{llvm, system::write_if_changed, target};
 
 /// The code of the diagnostic about a crash of rustc.
 const CRASH: &str = "selkie::crash";
@@ -76,6 +77,7 @@ pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
     if WITH_CODE_FOR_BPF.contains(&name) {
         take_copy(&mut arguments)?;
     }
+    llvm::use_in(&mut command);
     let mut child = command.args(arguments).stderr(Stdio::piped()).spawn()?;
     let output = child.stderr.take().expect("it was asked for");
     let mut plain = Vec::new();
