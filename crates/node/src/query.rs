@@ -114,22 +114,19 @@ impl Node {
         self.shared().chain().history.transaction(signature).cloned()
     }
 
-    /// Returns the statuses of transactions, all at the same moment.
+    /// Returns the statuses of transactions, all at the same moment: of those that are kept, and of those
+    /// of the last 300 block heights.
     #[must_use]
     pub fn statuses(&self, signatures: &[Signature]) -> Vec<Option<Status>> {
         let chain = self.shared().chain();
         let tip = chain.tip().bank.slot();
         let status = |signature: &Signature| {
-            let landed = chain.history.transaction(signature)?;
-            let commitment = chain.commitment_of(landed.slot);
+            let (slot, result) = chain.history.status(signature)?;
+            let commitment = chain.commitment_of(slot);
             let is_final = commitment == CommitmentLevel::Finalized;
-            let after = || chain.history.blocks(landed.slot.saturating_add(1)..=tip).count() as u64;
-            Some(Status {
-                slot: landed.slot,
-                confirmations: (!is_final).then(after),
-                result: landed.result.clone(),
-                commitment,
-            })
+            let after = || chain.history.blocks(slot.saturating_add(1)..=tip).count() as u64;
+            let confirmations = (!is_final).then(after);
+            Some(Status { slot, confirmations, result, commitment })
         };
         signatures.iter().map(status).collect()
     }
