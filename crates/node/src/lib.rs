@@ -22,7 +22,7 @@
 //! | `view` | [`View`]: the state at a commitment; simulations |
 //! | `send`, `airdrop`, `recent_airdrops`, `impersonation` | transactions on their way in |
 //! | `fetch`, `fetched`, `source` | accounts of another cluster |
-//! | `query` | blocks, transactions, statuses, fees |
+//! | `query`, `fees` | blocks, transactions, statuses, prices of compute units |
 //! | `events` | [`Event`]: what subscribers are told |
 //! | `cheats`, `edit` | changes that no transaction makes |
 //! | `writer`, `producer`, `snapshots` | the thread that makes blocks |
@@ -48,6 +48,7 @@ mod diff;
 mod edit;
 mod error;
 mod events;
+mod fees;
 mod fetch;
 mod fetched;
 mod genesis;
@@ -87,6 +88,7 @@ pub use crate::{
     edit::{TokenEdit, TokenState},
     error::{NodeError, SendError},
     events::{Event, Events},
+    fees::writable,
     index::TokenIndex,
     node::Node,
     options::{BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},
