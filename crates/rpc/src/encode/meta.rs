@@ -89,16 +89,16 @@ pub(crate) fn inner_instructions(all: &[InnerInstructions], inner: Inner<'_>) ->
     all.iter().map(each).collect()
 }
 
-/// Returns token balances with the amounts of clients.
-pub(crate) fn token_balances(balances: &[TokenBalance], around: &dyn Surroundings) -> Value {
+/// Returns token balances as the ledger has them: the amount with the mint's decimals, without interest
+/// and multiplier, which change with time.
+pub(crate) fn token_balances(balances: &[TokenBalance], _: &dyn Surroundings) -> Value {
     let show = |it: &TokenBalance| {
-        let scale = around.scale(&it.mint).unwrap_or_else(|| Scale::new(it.decimals));
         json!({
             "accountIndex": it.account_index,
             "mint": it.mint.to_string(),
             "owner": it.owner.to_string(),
             "programId": it.program.to_string(),
-            "uiTokenAmount": token_amount(it.amount, &scale),
+            "uiTokenAmount": token_amount(it.amount, &Scale::new(it.decimals)),
         })
     };
     balances.iter().map(show).collect()
