@@ -13,10 +13,11 @@ mod votes;
 mod wire;
 
 pub use call::{API_VERSION, Addresses};
-pub(crate) use call::{Call, Reply, Subscribers, rank};
-pub(crate) use history::{block_value, confirmation};
+pub(crate) use call::{Call, Subscribers, rank};
+pub(crate) use history::confirmation;
 pub(crate) use table::{Access, find};
 pub use table::{
     METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED, UnsupportedRow, Weight,
 };
+pub(crate) use votes::Schedules;
 pub(crate) use wire::{TRANSACTION_BYTES_MAX, raw_transaction};

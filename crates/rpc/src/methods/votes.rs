@@ -1,5 +1,7 @@
 //! Vote accounts, and the leaders of slots.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use solana_account::ReadableAccount as _;
@@ -7,9 +9,10 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::vote;
 
 use crate::{
+    budget::Text,
     config::Commitment,
     error::RpcError,
-    methods::call::{Call, Reply},
+    methods::call::Call,
     params::{Params, parse_key},
     parsed::accounts::vote_info,
 };
@@ -88,9 +91,13 @@ struct LeaderScheduleConfig {
     commitment: Commitment,
 }
 
-/// Returns the slots of the epoch, all of which are this node's; null if the epoch is not the
+/// Writes the slots of the epoch, all of which are this node's; null if the epoch is not the
 /// current one.
-pub(super) fn get_leader_schedule(call: &Call<'_>, params: &mut Params) -> Result<Reply, RpcError> {
+pub(super) fn get_leader_schedule(
+    call: &Call<'_>,
+    params: &mut Params,
+    text: &mut Text,
+) -> Result<(), RpcError> {
     // The configuration may come first, in place of the slot.
     let at = usize::from(!params.peek(0).is_object());
     let slot: Option<u64> = if at == 0 { None } else { params.optional(0)? };
@@ -100,10 +107,35 @@ pub(super) fn get_leader_schedule(call: &Call<'_>, params: &mut Params) -> Resul
     let info = call.node.view(config.commitment.level()).epoch_info();
     let schedule = &call.node.info().epoch_schedule;
     if slot.is_some_and(|slot| schedule.get_epoch(slot) != info.epoch) {
-        return Ok(Reply::Value(Value::Null));
+        return text.raw("null");
     }
     if wanted.is_some_and(|wanted| wanted != own) {
-        return Ok(Reply::Value(json!({})));
+        return text.raw("{}");
     }
-    Ok(Reply::Schedule { leader: own.to_string(), slots: info.slots_in_epoch })
+    text.raw(&format!(r#"{{"{own}":"#))?;
+    text.raw(&call.schedules.of(info.slots_in_epoch))?;
+    text.raw("}")
+}
+
+/// The slots of an epoch as text, counted from its first: 3 MB on a cluster like mainnet, so they are
+/// written once.
+#[derive(Default, Debug)]
+pub(crate) struct Schedules {
+    newest: Mutex<Option<(u64, Arc<str>)>>,
+}
+
+impl Schedules {
+    /// Returns the list of the slots of an epoch of this length.
+    fn of(&self, slots: u64) -> Arc<str> {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((length, text)) = &*newest
+            && *length == slots
+        {
+            return Arc::clone(text);
+        }
+        let list = (0..slots).map(|slot| slot.to_string()).collect::<Vec<_>>().join(",");
+        let text: Arc<str> = format!("[{list}]").into();
+        *newest = Some((slots, Arc::clone(&text)));
+        text
+    }
 }
