@@ -33,7 +33,7 @@
 //! | `recording` | the state before the newest transactions |
 //! | `trace` | [`Trace`]: the call tree of a transaction |
 //! | `genesis`, `validator` | the first state |
-//! | `landed`, `diff`, `cost`, `token` | what is recorded of transactions |
+//! | `landed`, `diff`, `cost`, `token`, `missing` | what is recorded of transactions |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -55,6 +55,7 @@ mod genesis;
 mod impersonation;
 mod index;
 mod landed;
+mod missing;
 mod node;
 mod options;
 mod producer;
