@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::{
+    attacks,
     client::Client,
     damage,
     process::{Launch, Process},
@@ -21,12 +22,13 @@ use crate::{
 /// Connections that are opened at once; fewer if the system does not allow as many.
 const CONNECTIONS: usize = 10_000;
 /// How long a client waits that is treated badly because of others.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// What a node may need while it is treated badly, in MB: far above what it does need, and far
 /// below what it would if queues had no bound.
-const MEMORY_MB_MAX: f64 = 700.0;
+pub(crate) const MEMORY_MB_MAX: f64 = 700.0;
 
-type Case = (&'static str, fn(&Process) -> Result<()>);
+/// A name, and what is done to a node.
+pub(crate) type Case = (&'static str, fn(&Process) -> Result<()>);
 
 /// What is done to a running node, each to a new one.
 const CASES: &[Case] = &[
@@ -51,7 +53,7 @@ pub(crate) fn run(launch: &Launch, scratch: &Path) -> Result<()> {
             println!("FAILED  {name}: {error:#}");
         }
     };
-    for (name, case) in CASES {
+    for (name, case) in CASES.iter().chain(attacks::CASES) {
         report(name, on_new_node(launch, *case));
     }
     for (name, case) in damage::CASES {
@@ -137,7 +139,7 @@ fn do_not_read(process: &Process, subscriptions: usize, transfers: usize) -> Res
 }
 
 /// Waits until the node has closed the only WebSocket.
-fn await_no_sockets(client: &mut Client) -> Result<()> {
+pub(crate) fn await_no_sockets(client: &mut Client) -> Result<()> {
     const NAME: &str = "selkie_ws_connections ";
     // The client may take ten seconds to read a message.
     for _ in 0..400 {

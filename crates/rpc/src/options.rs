@@ -111,7 +111,7 @@ impl Default for Limits {
             message_bytes_max: 4096,
             batch_max: 1000,
             answer_bytes_max: 256 * 1024 * 1024,
-            answers_bytes_max: 512 * 1024 * 1024,
+            answers_bytes_max: 384 * 1024 * 1024,
             connections_max: 12_000,
             address_connections_max: 11_000,
             sockets_max: 11_000,
