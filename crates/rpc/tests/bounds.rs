@@ -185,6 +185,21 @@ fn silent_connections_make_way_for_new_ones() {
 }
 
 #[test]
+fn requests_that_never_end_make_way_for_others() {
+    let limits = Limits { connections_max: 10, ..Limits::default() };
+    let node = node(limits, 0);
+    let _begun: Vec<TcpStream> = (0..30)
+        .map(|_| {
+            let mut stream = node.connect();
+            let head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+            let _ = stream.write_all(format!("{head}content-length: 99\r\n\r\n{{").as_bytes());
+            stream
+        })
+        .collect();
+    assert_eq!(node.post(HEALTH).1, HEALTHY);
+}
+
+#[test]
 fn web_sockets_leave_connections_for_requests() {
     let limits = Limits { sockets_max: 2, ..Limits::default() };
     let node = node(limits, 0);

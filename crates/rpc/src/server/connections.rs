@@ -162,6 +162,9 @@ impl Permit {
         of_address.sockets = of_address.sockets.saturating_add(1);
         open.all.sockets = all.saturating_add(1);
         state.is_socket = true;
+        if let Some(turn) = state.idle_since.take() {
+            open.idle.remove(&turn);
+        }
         true
     }
 
@@ -283,6 +286,15 @@ mod tests {
             ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"].map(|it| it.parse().unwrap());
         let [one, other, next] = networks.map(network);
         assert!(one == other && one != next);
+    }
+
+    #[test]
+    fn a_web_socket_makes_no_way() {
+        let all = connections(1, 1);
+        let socket = all.open(address(1)).unwrap();
+        assert!(socket.upgrade() && all.open(address(1)).is_none());
+        drop(socket);
+        assert!(all.open(address(1)).is_some());
     }
 
     #[test]

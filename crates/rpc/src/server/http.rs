@@ -74,6 +74,7 @@ async fn post(
     if bytes.len() > limits.body_bytes_max && !is_cheat(bytes) {
         return too_large(limits.body_bytes_max);
     }
+    // Only now, so that a request which never ends makes way for others.
     let busy = permit.busy();
     let text = Client::new(&shared, &peer).answer(bytes).await;
     json_response(Bytes::from_owner(Answer { text, _busy: busy }))

@@ -107,18 +107,12 @@ pub(super) async fn connection<S>(
 {
     let closed = permit.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let busy = permit.busy();
         let header = |name| request.headers().get(name).map(|it: &HeaderValue| it.as_bytes());
         let text = |name| header(name).map(|it| String::from_utf8_lossy(it).into_owned());
         let peer = Peer { is_local, origin: text(header::ORIGIN), host: text(header::HOST) };
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(permit.clone());
-        let answer = router.clone().call(request.map(Body::new));
-        async move {
-            let answer = answer.await;
-            drop(busy);
-            answer
-        }
+        router.clone().call(request.map(Body::new))
     });
     let limits = &shared.options.limits;
     let mut builder = http1::Builder::new();
