@@ -12,8 +12,8 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::json;
 
 use crate::{
+    case::{Case, MEMORY_MB_MAX, PATIENCE, await_no_sockets},
     client::Client,
-    hostile::{Case, MEMORY_MB_MAX, PATIENCE, await_no_sockets},
     process::Process,
     socket::Socket,
 };
@@ -68,7 +68,7 @@ fn watch(process: &Process, rounds: usize) -> Result<()> {
 
 fn batches_of_gigabytes(process: &Process) -> Result<()> {
     set_account(process, u64::MAX / 4)?;
-    let schedules = vec![Client::body("getLeaderSchedule", "[]"); 800].join(",");
+    let schedules = vec![Client::body("getLeaderSchedule", "[]"); 700].join(",");
     let accounts = json!([vec![ACCOUNT; 100], { "encoding": "base64" }]).to_string();
     let accounts = vec![Client::body("getMultipleAccounts", &accounts); 8].join(",");
     let mut open = Vec::new();

@@ -1,6 +1,7 @@
 //! Measures `selkie node` as clients see it, kills it, and treats it badly.
 
 mod attacks;
+mod case;
 mod client;
 mod damage;
 mod durability;

@@ -2,12 +2,10 @@
 //!
 //! Clients get the error of a real cluster, which names no program; the notes are for the node's log.
 
-use solana_account::ReadableAccount as _;
+use solana_account::{AccountSharedData, ReadableAccount as _};
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
-
-use crate::landed::FindAccount;
 
 const fn key(text: &str) -> Pubkey {
     Pubkey::from_str_const(text)
@@ -26,7 +24,7 @@ const KNOWN: &[(Pubkey, &str)] = &[
 pub(crate) fn notes(
     message: &VersionedMessage,
     result: &Result<(), TransactionError>,
-    find: FindAccount<'_>,
+    find: &dyn Fn(&Pubkey) -> Option<AccountSharedData>,
 ) -> Vec<String> {
     let is_about_programs = matches!(
         result,

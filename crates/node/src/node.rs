@@ -127,10 +127,7 @@ impl Node {
         let restored_slot = stored.as_ref().map(|stored| stored.header.slot);
         let found_empty_ledger = has_file && stored.is_none();
         if found_empty_ledger {
-            tracing::warn!(
-                ledger = ?options.ledger,
-                "the ledger's file holds nothing, so a new cluster begins: restore a copy if it should not be empty"
-            );
+            warn_of_empty_ledger(&options);
         }
         let Stored { header, state, blocks, fetched } = match stored {
             Some(stored) => stored,
@@ -288,6 +285,13 @@ impl Node {
         sent.map_err(|_| NodeError::Stopped)?;
         result.recv().unwrap_or(Err(NodeError::Stopped))
     }
+}
+
+fn warn_of_empty_ledger(options: &Options) {
+    tracing::warn!(
+        ledger = ?options.ledger,
+        "the ledger's file holds nothing, so a new cluster begins: restore a copy if it should not be empty"
+    );
 }
 
 /// Opens the ledger of the options.

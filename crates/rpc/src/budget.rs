@@ -74,6 +74,10 @@ impl Drop for Hold {
     }
 }
 
+/// The length up to which a text is made where it is asked for, and not on a thread of its own, in
+/// bytes: that takes tens of microseconds.
+pub(crate) const QUICK_BYTES_MAX: usize = 64 * 1024;
+
 /// The length up to which a text does not count, in bytes: short answers always have space.
 const FREE_BYTES: usize = 16 * 1024;
 

@@ -11,7 +11,7 @@ use solana_signature::Signature;
 
 use crate::{
     budget::Text, config::ContextConfig, encode::account::Surroundings, error::RpcError,
-    methods::votes::Schedules, options::Limits, params::Params,
+    methods::schedules::Schedules, options::Limits, params::Params,
 };
 
 /// The version of agave whose interface this is.

@@ -1,7 +1,5 @@
 //! Vote accounts, and the leaders of slots.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use solana_account::ReadableAccount as _;
@@ -115,27 +113,4 @@ pub(super) fn get_leader_schedule(
     text.raw(&format!(r#"{{"{own}":"#))?;
     text.raw(&call.schedules.of(info.slots_in_epoch))?;
     text.raw("}")
-}
-
-/// The slots of an epoch as text, counted from its first: 3 MB on a cluster like mainnet, so they are
-/// written once.
-#[derive(Default, Debug)]
-pub(crate) struct Schedules {
-    newest: Mutex<Option<(u64, Arc<str>)>>,
-}
-
-impl Schedules {
-    /// Returns the list of the slots of an epoch of this length.
-    fn of(&self, slots: u64) -> Arc<str> {
-        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((length, text)) = &*newest
-            && *length == slots
-        {
-            return Arc::clone(text);
-        }
-        let list = (0..slots).map(|slot| slot.to_string()).collect::<Vec<_>>().join(",");
-        let text: Arc<str> = format!("[{list}]").into();
-        *newest = Some((slots, Arc::clone(&text)));
-        text
-    }
 }

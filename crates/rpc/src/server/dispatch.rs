@@ -14,7 +14,7 @@ use solana_commitment_config::CommitmentLevel::Processed;
 use tokio::time::timeout;
 
 use crate::{
-    budget::Text,
+    budget::{QUICK_BYTES_MAX, Text},
     error::RpcError,
     methods::{self, Access, Call, Method, Weight},
     options::Options,
@@ -276,10 +276,6 @@ async fn run(
     }
     (text, result)
 }
-
-/// The size of data up to which an account is encoded where the request is read, in bytes: it takes
-/// tens of microseconds.
-pub(super) const QUICK_BYTES_MAX: usize = 64 * 1024;
 
 /// Returns whether a method gets a thread of its own.
 fn is_slow(shared: &Shared, method: &Method, params: &Params) -> bool {

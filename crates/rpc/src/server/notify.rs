@@ -11,7 +11,7 @@ use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    budget::Text,
+    budget::{QUICK_BYTES_MAX, Text},
     config::BlockConfig,
     encode::{
         self,
@@ -19,7 +19,6 @@ use crate::{
         block,
     },
     server::{
-        dispatch::QUICK_BYTES_MAX,
         hub::Subscription,
         payload::{Payload, Space},
         shared::Shared,

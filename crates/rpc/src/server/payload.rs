@@ -7,9 +7,8 @@ use serde::Serialize;
 use tokio::sync::OnceCell;
 
 use crate::{
-    budget::{Budget, Hold, Text},
+    budget::{Budget, Hold, QUICK_BYTES_MAX, Text},
     error::RpcError,
-    server::dispatch::QUICK_BYTES_MAX,
 };
 
 /// What makes a long result: writes it to a text.
