@@ -12,8 +12,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     config::{BlockConfig, Details, TransactionEncoding},
-    encode::transaction,
-    error::RpcError,
+    encode::transaction::{self, UnknownVersion},
 };
 
 /// A block with as much of its transactions as `config` asks for. They are encoded one by one, where the
@@ -35,7 +34,7 @@ impl<'a> Shown<'a> {
         block: &'a Block,
         config: &'a BlockConfig,
         mentioned: Option<&'a Pubkey>,
-    ) -> Result<Self, RpcError> {
+    ) -> Result<Self, UnknownVersion> {
         let shown = Self { block, config, mentioned };
         if matches!(
             config.transaction_details.unwrap_or_default(),

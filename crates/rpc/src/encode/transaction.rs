@@ -89,16 +89,29 @@ fn add_version(shown: &mut Value, version: Option<Value>) {
     }
 }
 
+/// A version of transactions that the client does not know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnknownVersion(pub(crate) u8);
+
+impl From<UnknownVersion> for RpcError {
+    fn from(UnknownVersion(version): UnknownVersion) -> Self {
+        Self::unsupported_version(version)
+    }
+}
+
 /// Checks that the client knows the version of a transaction.
 ///
 /// # Errors
 /// If it does not.
-pub(crate) fn check_version(landed: &Landed, max_version: Option<u8>) -> Result<(), RpcError> {
+pub(crate) fn check_version(
+    landed: &Landed,
+    max_version: Option<u8>,
+) -> Result<(), UnknownVersion> {
     version(&landed.transaction.message, max_version).map(|_| ())
 }
 
 /// Returns the field `version`; `None` for clients that know legacy transactions alone.
-fn version(message: &VersionedMessage, max: Option<u8>) -> Result<Option<Value>, RpcError> {
+fn version(message: &VersionedMessage, max: Option<u8>) -> Result<Option<Value>, UnknownVersion> {
     let number = match message {
         VersionedMessage::Legacy(_) => return Ok(max.map(|_| json!("legacy"))),
         VersionedMessage::V0(_) => 0,
@@ -106,7 +119,7 @@ fn version(message: &VersionedMessage, max: Option<u8>) -> Result<Option<Value>,
     };
     match max {
         Some(max) if number <= max => Ok(Some(json!(number))),
-        _ => Err(RpcError::unsupported_version(number)),
+        _ => Err(UnknownVersion(number)),
     }
 }
 

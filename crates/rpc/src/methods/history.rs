@@ -160,6 +160,10 @@ pub(super) fn get_block(
 
 pub(super) fn get_block_time(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let slot: u64 = params.required(0)?;
+    // Agave knows when the genesis was made even if it has dropped its block.
+    if slot == 0 {
+        return Ok(json!(call.node.info().created));
+    }
     let found = find_block(call, slot, CommitmentLevel::Confirmed)?;
     Ok(json!(found.block_time))
 }

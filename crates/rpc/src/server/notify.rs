@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use selkie_node::{Block, Event, Landed, View};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
@@ -17,6 +17,7 @@ use crate::{
         self,
         account::{Form, Keyed, Shown},
         block,
+        transaction::UnknownVersion,
     },
     server::{
         hub::Subscription,
@@ -88,6 +89,19 @@ fn on_slot(shared: &Shared, slot: u64, parent: u64, root: u64) {
     );
 }
 
+/// Returns how many transactions a slot has, all of which count as one entry.
+fn stats(shared: &Shared, slot: u64) -> Value {
+    let block = shared.node.block(slot).ok();
+    let transactions = block.as_ref().map_or(&[][..], |block| &block.transactions);
+    let succeeded = transactions.iter().filter(|it| it.result.is_ok()).count();
+    json!({
+        "maxTransactionsPerEntry": transactions.len(),
+        "numFailedTransactions": transactions.len().saturating_sub(succeeded),
+        "numSuccessfulTransactions": succeeded,
+        "numTransactionEntries": u8::from(!transactions.is_empty()),
+    })
+}
+
 /// Notifies of the stages of a slot.
 fn updates(shared: &Shared, stages: &[&str], slot: u64, parent: Option<u64>) {
     let subscriptions = shared.hub.of(&Topic::SlotsUpdates);
@@ -102,10 +116,7 @@ fn updates(shared: &Shared, stages: &[&str], slot: u64, parent: Option<u64>) {
             update["parent"] = json!(parent);
         }
         if *stage == "frozen" {
-            update["stats"] = json!({
-                "maxTransactionsPerEntry": 0, "numFailedTransactions": 0,
-                "numSuccessfulTransactions": 0, "numTransactionEntries": 0,
-            });
+            update["stats"] = stats(shared, slot);
         }
         send(shared, &subscriptions, &update);
     }
@@ -277,8 +288,9 @@ fn block_payload(
     let write = move |text: &mut Text| match block::Shown::new(&block, &config, mentioned.as_ref())
     {
         Ok(shown) => text.json(&at(slot, BlockUpdate { block: Some(shown), err: None, slot })),
-        Err(error) => {
-            text.json(&at(slot, BlockUpdate { block: None, err: Some(error.message), slot }))
+        Err(UnknownVersion(version)) => {
+            let err = Some(BlockError::UnsupportedTransactionVersion(version));
+            text.json(&at(slot, BlockUpdate { block: None, err, slot }))
         }
     };
     Payload::later(&space(shared), kept, kept, write)
@@ -288,8 +300,14 @@ fn block_payload(
 #[derive(Serialize)]
 struct BlockUpdate<'a> {
     block: Option<block::Shown<'a>>,
-    err: Option<String>,
+    err: Option<BlockError>,
     slot: u64,
+}
+
+/// Why a block cannot be shown (agave: `RpcBlockUpdateError`).
+#[derive(Serialize)]
+enum BlockError {
+    UnsupportedTransactionVersion(u8),
 }
 
 /// Returns about how many bytes a transaction in a block takes.
