@@ -208,6 +208,7 @@ impl Text {
 
     /// Adds a short text that must be there even if it does not fit.
     pub(crate) fn force(&mut self, text: &[u8]) {
+        self.bytes.reserve_exact(text.len());
         self.bytes.extend_from_slice(text);
     }
 
@@ -228,19 +229,20 @@ impl Text {
             return Err(Full::Text);
         }
         let needed = len.saturating_add(more);
+        // What was forced may have made more space than is held.
+        let mut held = self.hold.bytes.saturating_add(FREE_BYTES);
+        if needed > held {
+            let twice = held.saturating_mul(2).clamp(needed, self.bytes_max.max(needed));
+            let wanted = [twice, needed].into_iter();
+            let mut fits = wanted.filter(|it| self.hold.grow(it.saturating_sub(held)));
+            held = fits.next().ok_or(Full::Budget)?;
+        }
         let capacity = self.bytes.capacity();
-        if needed <= capacity {
-            return Ok(());
+        if needed > capacity {
+            let wanted = capacity.saturating_mul(2).clamp(needed, held);
+            self.bytes.reserve_exact(wanted.saturating_sub(len));
         }
-        let twice = capacity.saturating_mul(2).clamp(needed, self.bytes_max.max(needed));
-        for wanted in [twice, needed] {
-            let counted = wanted.saturating_sub(FREE_BYTES).saturating_sub(self.hold.bytes);
-            if self.hold.grow(counted) {
-                self.bytes.reserve_exact(wanted.saturating_sub(len));
-                return Ok(());
-            }
-        }
-        Err(Full::Budget)
+        Ok(())
     }
 
     /// Returns the error of a write that failed with `error`.
@@ -307,6 +309,16 @@ mod tests {
         text.truncate(0);
         assert_eq!(budget.held(), 0);
         assert_eq!(text.json(&long(20_000)), Err(RpcError::too_long(100_000)));
+    }
+
+    #[test]
+    fn what_is_forced_makes_no_space_for_more() {
+        let budget = Budget::new(100_000);
+        let mut text = Text::new(&budget, 1_000_000);
+        text.json(&long(90_000)).unwrap();
+        text.force(&[b'a'; 30_000]);
+        assert_eq!(text.json(&long(10)), Err(RpcError::too_busy(100_000)));
+        assert!(text.bytes.capacity() < 150_000 && budget.held() <= 100_000);
     }
 
     #[test]
