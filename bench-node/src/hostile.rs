@@ -4,13 +4,14 @@ use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
     path::Path,
-    time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use crate::{
+    attacks,
+    case::{Case, MEMORY_MB_MAX, PATIENCE, await_no_sockets},
     client::Client,
     damage,
     process::{Launch, Process},
@@ -20,14 +21,6 @@ use crate::{
 
 /// Connections that are opened at once; fewer if the system does not allow as many.
 const CONNECTIONS: usize = 10_000;
-/// How long a client waits that is treated badly because of others.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// What a node may need while it is treated badly, in MB: far above what it does need, and far
-/// below what it would if queues had no bound.
-const MEMORY_MB_MAX: f64 = 700.0;
-
-type Case = (&'static str, fn(&Process) -> Result<()>);
-
 /// What is done to a running node, each to a new one.
 const CASES: &[Case] = &[
     ("connections that say nothing", idle_connections),
@@ -51,7 +44,7 @@ pub(crate) fn run(launch: &Launch, scratch: &Path) -> Result<()> {
             println!("FAILED  {name}: {error:#}");
         }
     };
-    for (name, case) in CASES {
+    for (name, case) in CASES.iter().chain(attacks::CASES) {
         report(name, on_new_node(launch, *case));
     }
     for (name, case) in damage::CASES {
@@ -134,22 +127,6 @@ fn do_not_read(process: &Process, subscriptions: usize, transfers: usize) -> Res
     }
     process.answers(PATIENCE)?;
     await_no_sockets(&mut client)
-}
-
-/// Waits until the node has closed the only WebSocket.
-fn await_no_sockets(client: &mut Client) -> Result<()> {
-    const NAME: &str = "selkie_ws_connections ";
-    // The client may take ten seconds to read a message.
-    for _ in 0..400 {
-        let answer = client.get("/metrics")?;
-        let text = String::from_utf8_lossy(&answer.body).into_owned();
-        let count = text.lines().find_map(|line| line.strip_prefix(NAME));
-        if count.with_context(|| format!("no {NAME}in the metrics"))? == "0" {
-            return Ok(());
-        }
-        std::thread::sleep(PATIENCE / 100);
-    }
-    bail!("the connection of a client that does not read stays open")
 }
 
 /// Sends a body and returns status and answer.

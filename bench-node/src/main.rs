@@ -1,5 +1,7 @@
 //! Measures `selkie node` as clients see it, kills it, and treats it badly.
 
+mod attacks;
+mod case;
 mod client;
 mod damage;
 mod durability;
@@ -14,7 +16,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result};
@@ -28,7 +30,7 @@ const USAGE: &str = "\
 usage: selkie-bench-node [--json] [--quick] [--idle SECONDS] [SELKIE]
        selkie-bench-node [--json] [--quick] --url HTTP_URL [--websocket WS_URL]
        selkie-bench-node [--json] --kill TIMES [SELKIE]
-       selkie-bench-node --hostile [SELKIE]
+       selkie-bench-node --hostile [--minutes MINUTES] [SELKIE]
 
 Starts the program SELKIE (../target/release/selkie by default) as a node and prints what clients
 wait for and what it costs, beside the goals. --url measures a server that runs already, of any
@@ -38,9 +40,9 @@ is an error.
 --kill kills a node under load at random moments and restarts it. It fails if anything is lost that
 was finalized, or if balances, statuses and histories disagree.
 
---hostile treats nodes badly: connections without end or without requests, slow readers, bodies and
-frames that are too large or too deep, damaged ledgers, a full disk. It fails if a node dies, hangs
-or says nothing useful.
+--hostile treats nodes badly: connections without end or without requests, slow readers, requests for
+gigabytes, bodies and frames that are too large or too deep, damaged ledgers, a full disk. It fails if
+a node dies, hangs, needs too much memory or says nothing useful. --minutes repeats that as long.
 ";
 
 #[derive(Default)]
@@ -52,6 +54,7 @@ struct Options {
     websocket: Option<String>,
     kill: Option<usize>,
     hostile: bool,
+    minutes: u64,
     program: Option<PathBuf>,
 }
 
@@ -67,6 +70,7 @@ fn options() -> Option<Options> {
             "--websocket" => options.websocket = Some(arguments.next()?),
             "--kill" => options.kill = Some(arguments.next()?.parse().ok()?),
             "--hostile" => options.hostile = true,
+            "--minutes" => options.minutes = arguments.next()?.parse().ok()?,
             name if !name.starts_with('-') => options.program = Some(argument.into()),
             _ => return None,
         }
@@ -96,7 +100,13 @@ fn run(options: &Options) -> Result<()> {
     let scale = options.scale();
     let launch = options.launch();
     if options.hostile {
-        return in_scratch(|scratch| hostile::run(&launch, scratch));
+        let until = Instant::now() + Duration::from_secs(options.minutes * 60);
+        loop {
+            in_scratch(|scratch| hostile::run(&launch, scratch))?;
+            if Instant::now() >= until {
+                return Ok(());
+            }
+        }
     }
     let figures = match (&options.url, options.kill) {
         (_, Some(kills)) => in_scratch(|scratch| durability::run(&launch, scratch, kills))?,

@@ -88,6 +88,12 @@ impl DiskStore {
         Ok(store)
     }
 
+    /// Returns whether a folder has the file of a ledger, even an empty one.
+    #[must_use]
+    pub fn exists(folder: &Path) -> bool {
+        folder.join(FILE).exists()
+    }
+
     /// Removes the ledger in a folder, if there is one.
     ///
     /// # Errors

@@ -12,8 +12,12 @@ use std::{
 use foldhash::fast::FixedState;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
+use solana_transaction_error::TransactionError;
 
-use crate::block::{Block, BlockRecord, Landed};
+use crate::{
+    block::{Block, BlockRecord, Landed},
+    statuses::Statuses,
+};
 
 /// The number of blocks whose changed accounts are kept.
 const BLOCKS_WITH_ACCOUNTS: usize = 64;
@@ -46,6 +50,8 @@ pub struct History {
     transactions: usize,
     /// The slots of the blocks that still have their accounts, oldest first.
     with_accounts: VecDeque<u64>,
+    /// The results of recent transactions, which are known even if the limit is low.
+    statuses: Statuses,
 }
 
 /// Which transactions of an address are asked for.
@@ -84,6 +90,7 @@ impl History {
             by_address: HashMap::default(),
             transactions: 0,
             with_accounts: VecDeque::new(),
+            statuses: Statuses::default(),
         }
     }
 
@@ -96,6 +103,7 @@ impl History {
                 self.by_address.entry(key).or_default().push_back(Arc::clone(landed));
             }
         }
+        self.statuses.push(&block);
         self.transactions = self.transactions.saturating_add(block.transactions.len());
         if !block.accounts.is_empty() {
             self.with_accounts.push_back(block.slot);
@@ -164,6 +172,7 @@ impl History {
             self.remove(last, VecDeque::pop_back);
         }
         self.with_accounts.retain(|it| *it <= slot);
+        self.statuses.revert_to(slot);
     }
 
     /// Removes everything.
@@ -208,6 +217,14 @@ impl History {
     #[must_use]
     pub fn transaction(&self, signature: &Signature) -> Option<&Arc<Landed>> {
         self.by_signature.get(signature)
+    }
+
+    /// Returns the slot and the result of a transaction: one that is kept, or one of the last 300 block
+    /// heights.
+    #[must_use]
+    pub fn status(&self, signature: &Signature) -> Option<(u64, Result<(), TransactionError>)> {
+        let kept = self.transaction(signature).map(|it| (it.slot, it.result.clone()));
+        kept.or_else(|| self.statuses.get(signature))
     }
 
     /// Returns the newest transactions, newest first.

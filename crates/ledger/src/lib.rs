@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `block` | blocks, landed transactions and what is recorded of them |
 //! | `history` | the blocks in memory, and the indexes by signature and by address |
+//! | `statuses` | the results of recent transactions, whatever the history keeps |
 //! | `store` | the trait [`Store`]: what is on disk, one transaction per commit |
 //! | `disk` | [`DiskStore`]: a `Store` in one file |
 //! | `records` | the encoding of records, on disk and in dumps |
@@ -24,6 +25,7 @@ mod disk;
 pub mod dump;
 mod history;
 mod records;
+mod statuses;
 mod store;
 
 pub use crate::{

@@ -11,7 +11,7 @@ use solana_pubkey::Pubkey;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
-    cost, diff,
+    cost, diff, missing,
     token::{TokenAccount, decimals},
 };
 
@@ -40,6 +40,7 @@ pub(crate) fn meta(
     let accounts = &processed.accounts;
     let lamports = |account: Option<&AccountSharedData>| account.map_or(0, |it| it.lamports());
     let (pre_token_balances, post_token_balances) = token_balances(accounts, find);
+    let missing = missing::notes(message, &processed.result, find);
     Meta {
         fee: processed.fee.total(),
         priority_fee: processed.fee.priority,
@@ -59,7 +60,7 @@ pub(crate) fn meta(
         return_data: processed
             .return_data
             .map(|it| ReturnData { program: it.program_id, data: it.data }),
-        notes: processed.notes,
+        notes: processed.notes.into_iter().chain(missing).collect(),
     }
 }
 

@@ -22,7 +22,7 @@
 //! | `view` | [`View`]: the state at a commitment; simulations |
 //! | `send`, `airdrop`, `recent_airdrops`, `impersonation` | transactions on their way in |
 //! | `fetch`, `fetched`, `source` | accounts of another cluster |
-//! | `query` | blocks, transactions, statuses, fees |
+//! | `query`, `fees` | blocks, transactions, statuses, prices of compute units |
 //! | `events` | [`Event`]: what subscribers are told |
 //! | `cheats`, `edit` | changes that no transaction makes |
 //! | `writer`, `producer`, `snapshots` | the thread that makes blocks |
@@ -33,7 +33,7 @@
 //! | `recording` | the state before the newest transactions |
 //! | `trace` | [`Trace`]: the call tree of a transaction |
 //! | `genesis`, `validator` | the first state |
-//! | `landed`, `diff`, `cost`, `token` | what is recorded of transactions |
+//! | `landed`, `diff`, `cost`, `token`, `missing` | what is recorded of transactions |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -48,12 +48,14 @@ mod diff;
 mod edit;
 mod error;
 mod events;
+mod fees;
 mod fetch;
 mod fetched;
 mod genesis;
 mod impersonation;
 mod index;
 mod landed;
+mod missing;
 mod node;
 mod options;
 mod producer;
@@ -87,6 +89,7 @@ pub use crate::{
     edit::{TokenEdit, TokenState},
     error::{NodeError, SendError},
     events::{Event, Events},
+    fees::writable,
     index::TokenIndex,
     node::Node,
     options::{BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},

@@ -102,8 +102,10 @@ impl Node {
     /// # Errors
     /// If the ledger cannot be used, or the thread cannot be started.
     pub fn start(options: Options) -> Result<Self, NodeError> {
+        let folder = options.ledger.as_deref().filter(|_| !options.reset);
+        let has_file = folder.is_some_and(DiskStore::exists);
         let store = open(&options)?;
-        Self::start_on(options, store.map(|store| Box::new(store) as Box<dyn Store>))
+        Self::start_on(options, store.map(|store| Box::new(store) as Box<dyn Store>), has_file)
     }
 
     /// Starts a node whose ledger is this store; [`Options::ledger`] is ignored.
@@ -111,13 +113,22 @@ impl Node {
     /// # Errors
     /// As [`Node::start`].
     pub fn start_with_store(options: Options, store: Box<dyn Store>) -> Result<Self, NodeError> {
-        Self::start_on(options, Some(store))
+        Self::start_on(options, Some(store), false)
     }
 
-    fn start_on(options: Options, mut store: Option<Box<dyn Store>>) -> Result<Self, NodeError> {
+    /// Starts on a store; `has_file` says that it has been used before.
+    fn start_on(
+        options: Options,
+        mut store: Option<Box<dyn Store>>,
+        has_file: bool,
+    ) -> Result<Self, NodeError> {
         let mut time = Timeline::new(Arc::clone(&options.clock), options.slot_milliseconds);
         let stored = store.as_mut().map(read).transpose()?.flatten();
         let restored_slot = stored.as_ref().map(|stored| stored.header.slot);
+        let found_empty_ledger = has_file && stored.is_none();
+        if found_empty_ledger {
+            warn_of_empty_ledger(&options);
+        }
         let Stored { header, state, blocks, fetched } = match stored {
             Some(stored) => stored,
             None => new_cluster(&options, &time),
@@ -149,7 +160,7 @@ impl Node {
             events,
         }));
         let shared = Arc::new(Shared {
-            info: info(&options, &header, restored_slot),
+            info: Info { found_empty_ledger, ..info(&options, &header, restored_slot) },
             chain: Arc::clone(&chain),
             index: RwLock::new(index_of(&accounts)),
             impersonated: RwLock::new(Impersonated::default()),
@@ -276,6 +287,13 @@ impl Node {
     }
 }
 
+fn warn_of_empty_ledger(options: &Options) {
+    tracing::warn!(
+        ledger = ?options.ledger,
+        "the ledger's file holds nothing, so a new cluster begins: restore a copy if it should not be empty"
+    );
+}
+
 /// Opens the ledger of the options.
 fn open(options: &Options) -> Result<Option<DiskStore>, StoreError> {
     let Some(folder) = options.ledger.as_deref() else { return Ok(None) };
@@ -329,6 +347,7 @@ fn info(options: &Options, header: &Header, restored_slot: Option<u64>) -> Info 
         history: options.history,
         finality: options.finality,
         restored_slot,
+        found_empty_ledger: false,
     }
 }
 

@@ -5,15 +5,12 @@ use std::sync::{Arc, atomic::Ordering};
 
 use selkie_ledger::{AddressQuery as LedgerQuery, Block, Landed, UnknownSignature};
 use solana_commitment_config::CommitmentLevel;
-use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 use solana_transaction_error::TransactionError;
 
 use crate::node::Node;
 
-/// For how many blocks prioritization fees are reported.
-const FEE_BLOCKS: usize = 150;
 /// The length of a performance sample, in seconds.
 const SAMPLE_SECONDS: i64 = 60;
 
@@ -114,22 +111,19 @@ impl Node {
         self.shared().chain().history.transaction(signature).cloned()
     }
 
-    /// Returns the statuses of transactions, all at the same moment.
+    /// Returns the statuses of transactions, all at the same moment: of those that are kept, and of those
+    /// of the last 300 block heights.
     #[must_use]
     pub fn statuses(&self, signatures: &[Signature]) -> Vec<Option<Status>> {
         let chain = self.shared().chain();
         let tip = chain.tip().bank.slot();
         let status = |signature: &Signature| {
-            let landed = chain.history.transaction(signature)?;
-            let commitment = chain.commitment_of(landed.slot);
+            let (slot, result) = chain.history.status(signature)?;
+            let commitment = chain.commitment_of(slot);
             let is_final = commitment == CommitmentLevel::Finalized;
-            let after = || chain.history.blocks(landed.slot.saturating_add(1)..=tip).count() as u64;
-            Some(Status {
-                slot: landed.slot,
-                confirmations: (!is_final).then(after),
-                result: landed.result.clone(),
-                commitment,
-            })
+            let after = || chain.history.blocks(slot.saturating_add(1)..=tip).count() as u64;
+            let confirmations = (!is_final).then(after);
+            Some(Status { slot, confirmations, result, commitment })
         };
         signatures.iter().map(status).collect()
     }
@@ -197,21 +191,6 @@ impl Node {
         self.shared().chain().history.first_slot().unwrap_or(0)
     }
 
-    /// Returns, for the newest blocks, the slot and the lowest price of compute units, in millionths
-    /// of a lamport, that a transaction paid which writes to all these accounts; 0 if there is none.
-    #[must_use]
-    pub fn prioritization_fees(&self, writable: &[Pubkey]) -> Vec<(u64, u64)> {
-        let chain = self.shared().chain();
-        let blocks = chain.history.blocks(0..=u64::MAX).rev().take(FEE_BLOCKS);
-        let price = |block: &Arc<Block>| {
-            let paid = block.transactions.iter().filter(|it| writes_all(it, writable));
-            paid.map(|it| it.compute_unit_price()).min().unwrap_or(0)
-        };
-        let mut fees: Vec<(u64, u64)> = blocks.map(|block| (block.slot, price(block))).collect();
-        fees.reverse();
-        fees
-    }
-
     /// Returns how many transactions there were in the last minutes, newest first; at most `limit`.
     #[must_use]
     pub fn performance_samples(&self, limit: usize) -> Vec<PerformanceSample> {
@@ -261,32 +240,4 @@ impl Node {
             subscribers: chain.events.receiver_count() as u64,
         }
     }
-}
-
-/// Returns whether a message asks to write to the address at an index.
-fn is_writable(message: &VersionedMessage, index: usize) -> bool {
-    let header = message.header();
-    let [signers, readonly_signers, readonly_others] = [
-        header.num_required_signatures,
-        header.num_readonly_signed_accounts,
-        header.num_readonly_unsigned_accounts,
-    ]
-    .map(usize::from);
-    let end = match index < signers {
-        true => signers.saturating_sub(readonly_signers),
-        false => message.static_account_keys().len().saturating_sub(readonly_others),
-    };
-    index < end
-}
-
-/// Returns whether the message of a transaction asks to write to all these accounts.
-fn writes_all(landed: &Landed, writable: &[Pubkey]) -> bool {
-    let message = &landed.transaction.message;
-    let keys = message.static_account_keys();
-    let writes = |key: &Pubkey| {
-        let index = keys.iter().position(|it| it == key);
-        index.is_some_and(|index| is_writable(message, index))
-            || landed.meta.loaded_addresses.writable.contains(key)
-    };
-    writable.iter().all(writes)
 }

@@ -103,6 +103,9 @@ impl Node {
         if !options.skip_preflight
             && let Some(failed) = view.preflight(&transaction)
         {
+            for note in &failed.meta.notes {
+                tracing::warn!(note, "a transaction was refused");
+            }
             return Err(SendError::Preflight(Box::new(failed)));
         }
         Ok(transaction)

@@ -47,6 +47,9 @@ pub struct Info {
     pub finality: Finality,
     /// The slot that was found in the ledger; `None` for a new cluster.
     pub restored_slot: Option<u64>,
+    /// Whether the ledger's file was there but held nothing, so that the node began a new cluster.
+    /// A ledger has lost its contents then, unless its node was killed before the first block.
+    pub found_empty_ledger: bool,
 }
 
 /// The shared state.

@@ -5,6 +5,7 @@ mod common;
 use common::{SLOT, SOL, address, cluster, cluster_with, sign, transfer};
 use selkie_node::{NoBlock, Options, SendError, SendOptions, SimulateOptions};
 use solana_commitment_config::CommitmentLevel::{Confirmed, Finalized, Processed};
+use solana_instruction::Instruction;
 use solana_signer::Signer;
 use solana_transaction_error::TransactionError;
 
@@ -119,6 +120,25 @@ fn preflight_reports_what_fails() {
     let landed = cluster.node.send_and_wait(transaction, &options).unwrap();
     assert!(landed.result.is_err());
     assert_eq!(landed.meta.post_balances[0], 10 * SOL - 5000);
+}
+
+#[test]
+fn a_program_that_the_node_lacks_is_named_by_notes() {
+    let cluster = cluster();
+    let alice = cluster.wallet(1);
+    let token_extras = "TokExjvjJmhKaRBShsBAsbSvEWMA1AgUNK7ps4SAc2p".parse().unwrap();
+    let call = |program_id| {
+        let missing = Instruction { program_id, accounts: Vec::new(), data: Vec::new() };
+        let there = transfer(&alice.pubkey(), &address(2), SOL);
+        let error = cluster.run(&[there, missing], &[&alice]).unwrap_err();
+        let SendError::Preflight(simulation) = error else { panic!("{error}") };
+        assert_eq!(simulation.result, Err(TransactionError::ProgramAccountNotFound));
+        simulation.meta.notes
+    };
+    let known = call(token_extras);
+    assert!(known.len() == 1 && known[0].contains("Metaplex's Token Extras"), "{known:?}");
+    let unknown = call(address(99));
+    assert!(unknown.len() == 1 && unknown[0].contains(&address(99).to_string()), "{unknown:?}");
 }
 
 #[test]

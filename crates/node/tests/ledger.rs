@@ -96,6 +96,29 @@ fn a_restart_continues() {
     assert_eq!(second.node.view(Processed).balance(&address(2)), 2 * SOL);
 }
 
+#[test]
+fn a_ledger_that_was_emptied_is_told_from_a_new_one() {
+    let folder = Folder::new("emptied");
+    let found_empty = || {
+        let cluster = cluster_with(folder.options());
+        let info = cluster.node.info().clone();
+        cluster.node.stop().unwrap();
+        (info.restored_slot.is_some(), info.found_empty_ledger)
+    };
+    assert_eq!(found_empty(), (false, false));
+    assert_eq!(found_empty(), (true, false));
+    let file = folder.0.join("ledger.redb");
+    fs::write(&file, b"").unwrap();
+    assert_eq!(found_empty(), (false, true));
+    // A file with tables that hold nothing.
+    let mut store = DiskStore::open(&folder.0).unwrap();
+    store.clear().unwrap();
+    drop(store);
+    assert_eq!(found_empty(), (false, true));
+    let reset = cluster_with(Options { reset: true, ..folder.options() });
+    assert!(!reset.node.info().found_empty_ledger);
+}
+
 /// Checks the lattice hash on disk, from which a restart continues.
 fn check_lattice(folder: &Folder) {
     let mut store = DiskStore::open(&folder.0).unwrap();

@@ -11,6 +11,9 @@ use crate::error::RpcError;
 const FILTERS_MAX: usize = 4;
 /// The most bytes that a filter compares.
 const FILTER_BYTES_MAX: usize = 128;
+/// The longest text of so many bytes, in base58 and in base64 (agave: `filter.rs`).
+const FILTER_BASE58_MAX: usize = 175;
+const FILTER_BASE64_MAX: usize = 172;
 
 /// A commitment. Unknown ones, and values that are no text, count as absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,8 +149,15 @@ enum MemcmpEncoding {
 impl Memcmp {
     fn bytes(self) -> Result<Vec<u8>, RpcError> {
         let invalid = |reason: String| RpcError::invalid_params(format!("Invalid param: {reason}"));
+        let too_large = || invalid("DataTooLarge".to_owned());
+        // To decode base58 takes as long as the square of its length.
+        let text_max = match self.encoding {
+            Some(MemcmpEncoding::Base64) => FILTER_BASE64_MAX,
+            _ => FILTER_BASE58_MAX,
+        };
         let bytes = match (self.bytes, self.encoding) {
             (MemcmpBytes::Raw(bytes), _) => bytes,
+            (MemcmpBytes::Encoded(text), _) if text.len() > text_max => return Err(too_large()),
             (MemcmpBytes::Encoded(text), Some(MemcmpEncoding::Base64)) => BASE64_STANDARD
                 .decode(text)
                 .map_err(|error| invalid(format!("Base64DecodeError({error:?})")))?,
@@ -156,7 +166,7 @@ impl Memcmp {
                 .map_err(|error| invalid(format!("Base58DecodeError({error:?})")))?,
         };
         if bytes.len() > FILTER_BYTES_MAX {
-            return Err(invalid("DataTooLarge".to_owned()));
+            return Err(too_large());
         }
         Ok(bytes)
     }

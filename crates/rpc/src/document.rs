@@ -55,7 +55,23 @@ fn cheatcodes(text: &mut String) -> fmt::Result {
         text,
         "They edit state and time, for clients on the same machine alone, unless the node was"
     )?;
-    writeln!(text, "started with `--open-cheatcodes`. Pages of other origins cannot call them.\n")?;
+    writeln!(
+        text,
+        "started with `--open-cheatcodes`. Pages that were served by this machine, whose"
+    )?;
+    writeln!(
+        text,
+        "`Origin` is `localhost` or a loopback address, may call them, as the programs are your"
+    )?;
+    writeln!(
+        text,
+        "own that serve them; other pages cannot. The `Host` of a request must be an address,"
+    )?;
+    writeln!(
+        text,
+        "`localhost`, or one of `Options::hosts`: a page might let its own name mean this"
+    )?;
+    writeln!(text, "machine, and would then be asked for no origin.\n")?;
     writeln!(text, "| method | alias | parameters | answer |\n|---|---|---|---|")?;
     for method in METHODS.iter().filter(|method| method.is_cheat()) {
         let alias = match method.alias {
@@ -93,58 +109,91 @@ fn errors(text: &mut String) -> fmt::Result {
     Ok(())
 }
 
+/// A limit: what it is on, its default, the field of `Limits`, and what a client sees beyond it.
+type LimitRow = (&'static str, String, &'static str, &'static str);
+
 fn limits(text: &mut String) -> fmt::Result {
     let limits = Limits::default();
-    writeln!(text, "\n## Limits\n\n| what | limit | beyond it |\n|---|---|---|")?;
-    for (what, limit, beyond) in [
-        ("body of a request", format!("{} bytes", limits.body_bytes_max), "status 413"),
-        ("body of a cheatcode", format!("{} bytes", limits.cheat_body_bytes_max), "status 413"),
-        (
-            "WebSocket message",
-            format!("{} bytes", limits.message_bytes_max),
-            "the connection is closed",
-        ),
-        ("requests in a batch", limits.batch_max.to_string(), "error -32600"),
-        ("connections", limits.connections_max.to_string(), "the connection is closed"),
-        ("subscriptions of a connection", limits.subscriptions_max.to_string(), "error -32600"),
-        ("notifications that wait", limits.queue_max.to_string(), "the connection is closed"),
-        (
-            "their size together",
-            format!("{} bytes", limits.queue_bytes_max),
-            "the connection is closed",
-        ),
-        ("accounts of a scan", limits.scan_accounts_max.to_string(), "error -32012"),
-        (
-            "time for a request's head",
-            format!("{} s", limits.head_timeout.as_secs()),
-            "the connection is closed",
-        ),
-        ("time for a request's body", format!("{} s", limits.body_timeout.as_secs()), "status 408"),
-        (
-            "time to read a WebSocket message, or to go on reading an answer",
-            format!("{} s", limits.send_timeout.as_secs()),
-            "the connection is closed",
-        ),
-        ("QUIC connections", limits.quic_connections_max.to_string(), "the connection is refused"),
-        (
-            "transactions that a QUIC connection is sending",
-            limits.quic_streams_max.to_string(),
-            "the client waits",
-        ),
-        (
-            "time for a QUIC handshake, and for a transaction",
-            format!("{} s", limits.quic_timeout.as_secs()),
-            "it is dropped",
-        ),
-        (
-            "silence of a QUIC connection",
-            format!("{} s", limits.quic_silence_max.as_secs()),
-            "the connection is closed",
-        ),
-    ] {
-        writeln!(text, "| {what} | {limit} | {beyond} |")?;
+    writeln!(text, "\n## Limits\n")?;
+    writeln!(
+        text,
+        "The options are fields of `selkie_rpc::Limits`, for programs that embed the node."
+    )?;
+    writeln!(
+        text,
+        "Connections speak HTTP/1.1 and WebSocket, no HTTP/2. One that waits for no answer"
+    )?;
+    writeln!(
+        text,
+        "makes way for a new one when there are too many. Answers of up to 16 KiB count towards"
+    )?;
+    writeln!(
+        text,
+        "no limit of all, so that short requests are answered when long ones are not.\n"
+    )?;
+    writeln!(text, "| what | default | option | beyond it |\n|---|---|---|---|")?;
+    let rows = requests(&limits).into_iter().chain(connections(&limits)).chain(quic(&limits));
+    for (what, limit, option, beyond) in rows {
+        let option = if option.is_empty() { "none".to_owned() } else { format!("`{option}`") };
+        writeln!(text, "| {what} | {limit} | {option} | {beyond} |")?;
     }
     Ok(())
+}
+
+fn bytes(count: usize) -> String {
+    const MIB: usize = 1024 * 1024;
+    match count.checked_rem(MIB) {
+        Some(0) => format!("{} MiB", count.checked_div(MIB).unwrap_or(0)),
+        _ => format!("{count} bytes"),
+    }
+}
+
+fn seconds(duration: core::time::Duration) -> String {
+    format!("{} s", duration.as_secs())
+}
+
+#[rustfmt::skip]
+fn requests(limits: &Limits) -> Vec<LimitRow> {
+    vec![
+        ("body of a request", bytes(limits.body_bytes_max), "body_bytes_max", "status 413"),
+        ("body of a cheatcode", bytes(limits.cheat_body_bytes_max), "cheat_body_bytes_max", "status 413"),
+        ("WebSocket message from a client", bytes(limits.message_bytes_max), "message_bytes_max", "the connection is closed"),
+        ("requests in a batch", limits.batch_max.to_string(), "batch_max", "error -32600"),
+        ("an answer, and all answers to a batch", bytes(limits.answer_bytes_max), "answer_bytes_max", "error -32600 in place of each result that does not fit"),
+        ("all answers that are being made and sent", bytes(limits.answers_bytes_max), "answers_bytes_max", "error -32603 that says that the node is busy; status 503 for a long body"),
+        ("accounts of a scan", limits.scan_accounts_max.to_string(), "scan_accounts_max", "error -32012"),
+        ("base58 of a filter", "175 characters".to_owned(), "", "error -32602, as in agave"),
+        ("time for a request's head, and silence of a connection", seconds(limits.head_timeout), "head_timeout", "the connection is closed"),
+        ("time for a request's body", seconds(limits.body_timeout), "body_timeout", "status 408"),
+        ("time to go on reading an answer or a notification", seconds(limits.send_timeout), "send_timeout", "the connection is closed"),
+    ]
+}
+
+#[rustfmt::skip]
+fn connections(limits: &Limits) -> Vec<LimitRow> {
+    vec![
+        ("connections", limits.connections_max.to_string(), "connections_max", "the one that is silent the longest is closed; if none is, the new one"),
+        ("connections from an address; for IPv6, from a network of 64 bits", limits.address_connections_max.to_string(), "address_connections_max", "as for all of them"),
+        ("WebSockets", limits.sockets_max.to_string(), "sockets_max", "status 503"),
+        ("WebSockets from an address", limits.address_sockets_max.to_string(), "address_sockets_max", "status 503"),
+        ("time between pings of a WebSocket, three of which may go unanswered", seconds(limits.ping_interval), "ping_interval", "the connection is closed"),
+        ("subscriptions of a connection", limits.subscriptions_max.to_string(), "subscriptions_max", "error -32600"),
+        ("subscriptions of all connections", limits.all_subscriptions_max.to_string(), "all_subscriptions_max", "error -32600"),
+        ("notifications that wait for a client", limits.queue_max.to_string(), "queue_max", "the connection is closed"),
+        ("their size together", bytes(limits.queue_bytes_max), "queue_bytes_max", "the connection is closed"),
+        ("notifications that wait for all clients", bytes(limits.queues_bytes_max), "queues_bytes_max", "the connections of those who should get more are closed"),
+    ]
+}
+
+#[rustfmt::skip]
+fn quic(limits: &Limits) -> Vec<LimitRow> {
+    vec![
+        ("QUIC connections", limits.quic_connections_max.to_string(), "quic_connections_max", "as for connections"),
+        ("QUIC connections from an address", limits.quic_address_connections_max.to_string(), "quic_address_connections_max", "as for connections"),
+        ("transactions that a QUIC connection is sending", limits.quic_streams_max.to_string(), "quic_streams_max", "the client waits"),
+        ("time for a QUIC handshake, and for a transaction", seconds(limits.quic_timeout), "quic_timeout", "it is dropped"),
+        ("silence of a QUIC connection", seconds(limits.quic_silence_max), "quic_silence_max", "the connection is closed"),
+    ]
 }
 
 fn unsupported(text: &mut String) -> fmt::Result {

@@ -88,6 +88,23 @@ impl RpcError {
         Self { message: message.into(), ..Self::invalid_request() }
     }
 
+    /// The answer is longer than answers may be.
+    #[must_use]
+    pub fn too_long(bytes_max: usize) -> Self {
+        Self::refused(format!(
+            "The answer is longer than {bytes_max} bytes, the limit of an answer and of a batch; ask for less, or for a part with dataSlice"
+        ))
+    }
+
+    /// The answers that clients are reading leave no space for another.
+    #[must_use]
+    pub fn too_busy(bytes_max: usize) -> Self {
+        let message = format!(
+            "The node is busy: it holds {bytes_max} bytes for clients that have not read them; try again later"
+        );
+        Self { message, ..Self::of("InternalError", &[]) }
+    }
+
     /// There is no such method.
     #[must_use]
     pub fn method_not_found() -> Self {

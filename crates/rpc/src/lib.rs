@@ -17,6 +17,7 @@
 //! | `parsed` | the encoding `jsonParsed`: names of accounts and instructions |
 //! | `token_amount` | token amounts as clients see them |
 //! | `encode` | accounts, transactions and blocks as JSON |
+//! | `budget` | the memory that clients can make the server hold |
 //! | `params`, `config` | parameters, and the objects among them |
 //! | `methods` | the table of methods, and a function for each |
 //! | `server` | connections, dispatch, subscriptions, metrics |
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod budget;
 mod config;
 mod document;
 mod encode;

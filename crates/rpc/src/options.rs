@@ -16,6 +16,9 @@ pub struct Options {
     pub quic_port: Option<u16>,
     /// Whether clients of other machines may call cheatcodes, and pages of any origin.
     pub open_cheatcodes: bool,
+    /// Names of this machine beside `localhost` by which clients on it may call cheatcodes: what the
+    /// header `Host` of their requests says. Addresses need not be listed.
+    pub hosts: Vec<String>,
     /// Whether the node fetches accounts of another cluster. Methods that read accounts then take
     /// as long as that cluster.
     pub fetches: bool,
@@ -31,6 +34,7 @@ impl Default for Options {
             websocket_port: None,
             quic_port: Some(0),
             open_cheatcodes: false,
+            hosts: Vec::new(),
             fetches: false,
             limits: Limits::default(),
         }
@@ -48,14 +52,32 @@ pub struct Limits {
     pub message_bytes_max: usize,
     /// The number of requests in a batch.
     pub batch_max: usize,
-    /// The number of open connections; further ones are closed at once.
+    /// The size of an answer, and of all answers to a batch, in bytes.
+    pub answer_bytes_max: usize,
+    /// The size of all answers that are being made and sent, and of long bodies that are being read, in
+    /// bytes.
+    pub answers_bytes_max: usize,
+    /// The number of open connections. Beyond it, and beyond those of an address, one that waits for no
+    /// answer makes way for a new one; if there is none, the new one is closed.
     pub connections_max: usize,
+    /// The number of open connections from one address; for IPv6, from a network of 64 bits.
+    pub address_connections_max: usize,
+    /// The number of WebSockets among the connections; further ones get status 503.
+    pub sockets_max: usize,
+    /// The number of WebSockets from one address. Being less than its connections, it leaves some for
+    /// requests.
+    pub address_sockets_max: usize,
     /// The number of subscriptions of one connection.
     pub subscriptions_max: usize,
+    /// The number of subscriptions of all connections.
+    pub all_subscriptions_max: usize,
     /// The number of notifications that wait for a slow client before its connection is closed.
     pub queue_max: usize,
     /// The size of these notifications together, in bytes.
     pub queue_bytes_max: usize,
+    /// The size of the notifications that wait for all clients, in bytes. What several clients wait for
+    /// counts once.
+    pub queues_bytes_max: usize,
     /// The number of accounts that a scan returns.
     pub scan_accounts_max: usize,
     /// How long a client may take to send a request's head, and how long a connection may be idle.
@@ -68,6 +90,8 @@ pub struct Limits {
     pub send_timeout: Duration,
     /// The number of open QUIC connections; further ones are refused.
     pub quic_connections_max: usize,
+    /// The number of open QUIC connections from one address; for IPv6, from a network of 64 bits.
+    pub quic_address_connections_max: usize,
     /// The number of transactions that one QUIC connection may be sending.
     pub quic_streams_max: u32,
     /// How long a QUIC client may take to connect, and to send a transaction.
@@ -86,15 +110,23 @@ impl Default for Limits {
             cheat_body_bytes_max: 64 * 1024 * 1024,
             message_bytes_max: 4096,
             batch_max: 1000,
+            answer_bytes_max: 256 * 1024 * 1024,
+            answers_bytes_max: 384 * 1024 * 1024,
             connections_max: 12_000,
+            address_connections_max: 11_000,
+            sockets_max: 11_000,
+            address_sockets_max: 10_500,
             subscriptions_max: 20_000,
+            all_subscriptions_max: 250_000,
             queue_max: 4096,
             queue_bytes_max: 64 * 1024 * 1024,
+            queues_bytes_max: 192 * 1024 * 1024,
             scan_accounts_max: 1_000_000,
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             send_timeout: Duration::from_secs(10),
             quic_connections_max: 2000,
+            quic_address_connections_max: 1800,
             quic_streams_max: 512,
             quic_timeout: Duration::from_secs(2),
             quic_silence_max: Duration::from_secs(30),

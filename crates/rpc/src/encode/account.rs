@@ -1,7 +1,8 @@
 //! Accounts in the encodings of clients.
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
-use serde_json::{Value, json};
+use base64::{display::Base64Display, prelude::BASE64_STANDARD};
+use serde::{Serialize, Serializer, ser::SerializeStruct as _};
+use serde_json::Value;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
@@ -36,74 +37,112 @@ pub(crate) trait Surroundings {
     }
 }
 
-/// Returns an account as `{data, executable, lamports, owner, rentEpoch, space}`.
-///
-/// # Errors
-/// If base58 is asked for more than 128 bytes of data.
-pub(crate) fn encode(
-    key: &Pubkey,
-    account: &AccountSharedData,
-    form: Form,
-    around: &dyn Surroundings,
-) -> Result<Value, RpcError> {
-    Ok(fields(account, &data(key, account, form, around)?))
+/// An account as `{data, executable, lamports, owner, rentEpoch, space}`, whose data are encoded where
+/// they are written: they may be long, and a list may have the same account many times.
+#[derive(Debug)]
+pub(crate) struct Shown<'a> {
+    account: &'a AccountSharedData,
+    data: Data<'a>,
 }
 
-/// Returns an account for a notification, in which a text stands for data that is too long for
-/// base58.
-pub(crate) fn encode_for_notification(
-    key: &Pubkey,
-    account: &AccountSharedData,
-    form: Form,
-    around: &dyn Surroundings,
-) -> Value {
-    const TOO_LONG: &str = "error: data too large for bs58 encoding";
-    encode(key, account, form, around).unwrap_or_else(|_| match form.encoding {
-        AccountEncoding::Binary => fields(account, &json!(TOO_LONG)),
-        _ => fields(account, &json!([TOO_LONG, "base58"])),
-    })
+/// The data of an account in an encoding.
+#[derive(Debug)]
+enum Data<'a> {
+    Parsed(Value),
+    /// Base58 without its name.
+    Bare(String),
+    Base58(String),
+    Base64(&'a [u8]),
+    Base64Zstd(Vec<u8>),
 }
 
-fn fields(account: &AccountSharedData, data: &Value) -> Value {
-    json!({
-        "data": data,
-        "executable": account.executable(),
-        "lamports": account.lamports(),
-        "owner": account.owner().to_string(),
-        "rentEpoch": account.rent_epoch(),
-        "space": account.data().len(),
-    })
+impl<'a> Shown<'a> {
+    /// Shows an account in a form.
+    ///
+    /// # Errors
+    /// If base58 is asked for more than 128 bytes of data.
+    pub(crate) fn new(
+        key: &Pubkey,
+        account: &'a AccountSharedData,
+        form: Form,
+        around: &dyn Surroundings,
+    ) -> Result<Self, RpcError> {
+        let bytes = form.slice.map_or(account.data(), |slice| slice.of(account.data()));
+        let data = match form.encoding {
+            AccountEncoding::Binary => Data::Bare(base58(bytes)?),
+            AccountEncoding::Base58 => Data::Base58(base58(bytes)?),
+            AccountEncoding::Base64 => Data::Base64(bytes),
+            AccountEncoding::Base64Zstd => Data::Base64Zstd(zstd(bytes)),
+            AccountEncoding::JsonParsed => {
+                parse(key, account, around).map_or(Data::Base64(bytes), Data::Parsed)
+            }
+        };
+        Ok(Self { account, data })
+    }
+
+    /// Shows an account in a notification, in which a text stands for data that is too long for
+    /// base58.
+    pub(crate) fn for_notification(
+        key: &Pubkey,
+        account: &'a AccountSharedData,
+        form: Form,
+        around: &dyn Surroundings,
+    ) -> Self {
+        const TOO_LONG: &str = "error: data too large for bs58 encoding";
+        let shown = Self::new(key, account, form, around);
+        shown.unwrap_or_else(|_| match form.encoding {
+            AccountEncoding::Binary => Self { account, data: Data::Bare(TOO_LONG.to_owned()) },
+            _ => Self { account, data: Data::Base58(TOO_LONG.to_owned()) },
+        })
+    }
 }
 
-/// Returns an account with its address.
-///
-/// # Errors
-/// As for [`encode`].
-pub(crate) fn encode_keyed(
-    key: &Pubkey,
-    account: &AccountSharedData,
-    form: Form,
-    around: &dyn Surroundings,
-) -> Result<Value, RpcError> {
-    let account = encode(key, account, form, around)?;
-    Ok(json!({ "account": account, "pubkey": key.to_string() }))
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Account", 6)?;
+        fields.serialize_field("data", &self.data)?;
+        fields.serialize_field("executable", &self.account.executable())?;
+        fields.serialize_field("lamports", &self.account.lamports())?;
+        fields.serialize_field("owner", &self.account.owner().to_string())?;
+        fields.serialize_field("rentEpoch", &self.account.rent_epoch())?;
+        fields.serialize_field("space", &self.account.data().len())?;
+        fields.end()
+    }
 }
 
-fn data(
-    key: &Pubkey,
-    account: &AccountSharedData,
-    form: Form,
-    around: &dyn Surroundings,
-) -> Result<Value, RpcError> {
-    let bytes = form.slice.map_or(account.data(), |slice| slice.of(account.data()));
-    Ok(match form.encoding {
-        AccountEncoding::Binary => json!(base58(bytes)?),
-        AccountEncoding::Base58 => json!([base58(bytes)?, "base58"]),
-        AccountEncoding::Base64 => json!([BASE64_STANDARD.encode(bytes), "base64"]),
-        AccountEncoding::Base64Zstd => json!([BASE64_STANDARD.encode(zstd(bytes)), "base64+zstd"]),
-        AccountEncoding::JsonParsed => parse(key, account, around)
-            .unwrap_or_else(|| json!([BASE64_STANDARD.encode(bytes), "base64"])),
-    })
+impl Serialize for Data<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Parsed(value) => value.serialize(serializer),
+            Self::Bare(text) => text.serialize(serializer),
+            Self::Base58(text) => (text, "base58").serialize(serializer),
+            Self::Base64(bytes) => (Base64(bytes), "base64").serialize(serializer),
+            Self::Base64Zstd(bytes) => (Base64(bytes), "base64+zstd").serialize(serializer),
+        }
+    }
+}
+
+/// Bytes that are written in base64, without a copy of that text.
+struct Base64<'a>(&'a [u8]);
+
+impl Serialize for Base64<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Base64Display::new(self.0, &BASE64_STANDARD))
+    }
+}
+
+/// An account with its address.
+#[derive(Debug, Serialize)]
+pub(crate) struct Keyed<'a> {
+    account: Shown<'a>,
+    pubkey: String,
+}
+
+impl<'a> Keyed<'a> {
+    /// Adds the address.
+    pub(crate) fn new(key: &Pubkey, account: Shown<'a>) -> Self {
+        Self { account, pubkey: key.to_string() }
+    }
 }
 
 fn parse(key: &Pubkey, account: &AccountSharedData, around: &dyn Surroundings) -> Option<Value> {

@@ -1,60 +1,110 @@
 //! Blocks.
 
-use selkie_node::Block;
-use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+use selkie_node::{Block, Landed};
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap as _, SerializeSeq as _},
+};
+use serde_json::{Value, json};
+use solana_pubkey::Pubkey;
 
 use crate::{
     config::{BlockConfig, Details, TransactionEncoding},
-    encode::{account::Surroundings, transaction},
-    error::RpcError,
+    encode::transaction::{self, UnknownVersion},
 };
 
-/// Returns a block with as much of its transactions as `config` asks for.
-///
-/// # Errors
-/// If the client does not know the version of a transaction.
-pub(crate) fn encode(
-    block: &Block,
-    config: &BlockConfig,
-    around: &dyn Surroundings,
-) -> Result<Value, RpcError> {
-    let rewards = config.rewards.unwrap_or(true);
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
-    put("blockHeight", json!(block.block_height));
-    put("blockTime", json!(block.block_time));
-    put("blockhash", json!(block.blockhash.to_string()));
-    put("parentSlot", json!(block.parent_slot));
-    put("previousBlockhash", json!(block.previous_blockhash.to_string()));
-    if rewards {
-        put("rewards", block.rewards.iter().map(reward).collect());
-    }
-    match config.transaction_details.unwrap_or_default() {
-        Details::None => {}
-        Details::Signatures => {
-            let signature =
-                |it: &std::sync::Arc<selkie_node::Landed>| json!(it.signature.to_string());
-            put("signatures", block.transactions.iter().map(signature).collect());
-        }
-        details => put("transactions", transactions(block, config, details, rewards, around)?),
-    }
-    Ok(Value::Object(fields))
+/// A block with as much of its transactions as `config` asks for. They are encoded one by one, where the
+/// block is written.
+#[derive(Debug)]
+pub(crate) struct Shown<'a> {
+    block: &'a Block,
+    config: &'a BlockConfig,
+    /// Whose transactions are shown; `None` shows all.
+    mentioned: Option<&'a Pubkey>,
 }
 
-fn transactions(
-    block: &Block,
-    config: &BlockConfig,
+impl<'a> Shown<'a> {
+    /// Shows a block.
+    ///
+    /// # Errors
+    /// If the client does not know the version of a transaction.
+    pub(crate) fn new(
+        block: &'a Block,
+        config: &'a BlockConfig,
+        mentioned: Option<&'a Pubkey>,
+    ) -> Result<Self, UnknownVersion> {
+        let shown = Self { block, config, mentioned };
+        if matches!(
+            config.transaction_details.unwrap_or_default(),
+            Details::Full | Details::Accounts
+        ) {
+            let max = config.max_supported_transaction_version;
+            shown.transactions().try_for_each(|it| transaction::check_version(it, max))?;
+        }
+        Ok(shown)
+    }
+
+    fn transactions(&self) -> impl Iterator<Item = &'a Arc<Landed>> {
+        let mentioned = self.mentioned;
+        let is_shown = move |landed: &&Arc<Landed>| {
+            mentioned.is_none_or(|key| landed.account_keys().contains(key))
+        };
+        self.block.transactions.iter().filter(is_shown)
+    }
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (block, config) = (self.block, self.config);
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("blockHeight", &block.block_height)?;
+        fields.serialize_entry("blockTime", &block.block_time)?;
+        fields.serialize_entry("blockhash", &block.blockhash.to_string())?;
+        fields.serialize_entry("parentSlot", &block.parent_slot)?;
+        fields.serialize_entry("previousBlockhash", &block.previous_blockhash.to_string())?;
+        if config.rewards.unwrap_or(true) {
+            let rewards: Vec<Value> = block.rewards.iter().map(reward).collect();
+            fields.serialize_entry("rewards", &rewards)?;
+        }
+        match config.transaction_details.unwrap_or_default() {
+            Details::None => {}
+            Details::Signatures => {
+                let all: Vec<String> =
+                    self.transactions().map(|it| it.signature.to_string()).collect();
+                fields.serialize_entry("signatures", &all)?;
+            }
+            details => {
+                fields.serialize_entry("transactions", &Transactions { of: self, details })?
+            }
+        }
+        fields.end()
+    }
+}
+
+/// The transactions of a block, with the accounts alone if that is asked for.
+struct Transactions<'a> {
+    of: &'a Shown<'a>,
     details: Details,
-    rewards: bool,
-    around: &dyn Surroundings,
-) -> Result<Value, RpcError> {
-    let encoding = config.encoding.unwrap_or(TransactionEncoding::Json);
-    let max = config.max_supported_transaction_version;
-    let encode = |landed: &std::sync::Arc<selkie_node::Landed>| match details {
-        Details::Accounts => transaction::encode_accounts(landed, max, rewards, around),
-        _ => transaction::encode_landed(landed, encoding, max, rewards, around),
-    };
-    block.transactions.iter().map(encode).collect()
+}
+
+impl Serialize for Transactions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let config = self.of.config;
+        let rewards = config.rewards.unwrap_or(true);
+        let encoding = config.encoding.unwrap_or(TransactionEncoding::Json);
+        let max = config.max_supported_transaction_version;
+        let mut list = serializer.serialize_seq(None)?;
+        for landed in self.of.transactions() {
+            let shown = match self.details {
+                Details::Accounts => transaction::encode_accounts(landed, max, rewards),
+                _ => transaction::encode_landed(landed, encoding, max, rewards),
+            };
+            list.serialize_element(&shown.map_err(|error| S::Error::custom(error.message))?)?;
+        }
+        list.end()
+    }
 }
 
 fn reward(reward: &selkie_node::Reward) -> Value {

@@ -8,7 +8,7 @@ use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    encode::{self, account::Surroundings, message},
+    encode::{self, message},
     parsed::instructions,
     token_amount::{Scale, token_amount},
 };
@@ -28,9 +28,8 @@ pub(crate) fn encode(
     meta: &Meta,
     inner: Inner<'_>,
     rewards: bool,
-    around: &dyn Surroundings,
 ) -> Value {
-    let mut fields = simple(result, meta, rewards, around);
+    let mut fields = simple(result, meta, rewards);
     let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
     put("innerInstructions", inner_instructions(&meta.inner_instructions, inner));
     put("logMessages", json!(meta.logs));
@@ -51,7 +50,6 @@ pub(crate) fn simple(
     result: &Result<(), TransactionError>,
     meta: &Meta,
     rewards: bool,
-    around: &dyn Surroundings,
 ) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
@@ -60,8 +58,8 @@ pub(crate) fn simple(
     put("fee", json!(meta.fee));
     put("preBalances", json!(meta.pre_balances));
     put("postBalances", json!(meta.post_balances));
-    put("preTokenBalances", token_balances(&meta.pre_token_balances, around));
-    put("postTokenBalances", token_balances(&meta.post_token_balances, around));
+    put("preTokenBalances", token_balances(&meta.pre_token_balances));
+    put("postTokenBalances", token_balances(&meta.post_token_balances));
     if rewards {
         put("rewards", json!([]));
     }
@@ -89,16 +87,16 @@ pub(crate) fn inner_instructions(all: &[InnerInstructions], inner: Inner<'_>) ->
     all.iter().map(each).collect()
 }
 
-/// Returns token balances with the amounts of clients.
-pub(crate) fn token_balances(balances: &[TokenBalance], around: &dyn Surroundings) -> Value {
+/// Returns token balances as the ledger has them: the amount with the mint's decimals, without interest
+/// and multiplier, which change with time (agave: `transaction_balances.rs`, `SvmTokenInfo`).
+pub(crate) fn token_balances(balances: &[TokenBalance]) -> Value {
     let show = |it: &TokenBalance| {
-        let scale = around.scale(&it.mint).unwrap_or_else(|| Scale::new(it.decimals));
         json!({
             "accountIndex": it.account_index,
             "mint": it.mint.to_string(),
             "owner": it.owner.to_string(),
             "programId": it.program.to_string(),
-            "uiTokenAmount": token_amount(it.amount, &scale),
+            "uiTokenAmount": token_amount(it.amount, &Scale::new(it.decimals)),
         })
     };
     balances.iter().map(show).collect()

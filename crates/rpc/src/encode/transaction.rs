@@ -1,8 +1,7 @@
 //! Transactions in the encodings of clients.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_node::Landed;
-use selkie_svm::check::is_reserved;
+use selkie_node::{Landed, writable};
 use serde_json::{Value, json};
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
@@ -11,7 +10,6 @@ use solana_transaction::versioned::VersionedTransaction;
 use crate::{
     config::TransactionEncoding,
     encode::{
-        account::Surroundings,
         message,
         meta::{self, Inner},
     },
@@ -47,7 +45,6 @@ pub(crate) fn encode_landed(
     encoding: TransactionEncoding,
     max_version: Option<u8>,
     rewards: bool,
-    around: &dyn Surroundings,
 ) -> Result<Value, RpcError> {
     let version = version(&landed.transaction.message, max_version)?;
     let keys = landed.account_keys();
@@ -56,7 +53,7 @@ pub(crate) fn encode_landed(
         _ => Inner::Raw,
     };
     let mut shown = json!({
-        "meta": meta::encode(&landed.result, &landed.meta, inner, rewards, around),
+        "meta": meta::encode(&landed.result, &landed.meta, inner, rewards),
         "transaction": encode(&landed.transaction, encoding, &keys),
     });
     add_version(&mut shown, version);
@@ -71,13 +68,12 @@ pub(crate) fn encode_accounts(
     landed: &Landed,
     max_version: Option<u8>,
     rewards: bool,
-    around: &dyn Surroundings,
 ) -> Result<Value, RpcError> {
     let message = &landed.transaction.message;
     let version = version(message, max_version)?;
     let keys = landed.account_keys();
     let mut shown = json!({
-        "meta": meta::simple(&landed.result, &landed.meta, rewards, around),
+        "meta": meta::simple(&landed.result, &landed.meta, rewards),
         "transaction": {
             "accountKeys": message::accounts(message, &keys, &writable(message, &keys)),
             "signatures": signatures(&landed.transaction),
@@ -93,8 +89,29 @@ fn add_version(shown: &mut Value, version: Option<Value>) {
     }
 }
 
+/// A version of transactions that the client does not know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnknownVersion(pub(crate) u8);
+
+impl From<UnknownVersion> for RpcError {
+    fn from(UnknownVersion(version): UnknownVersion) -> Self {
+        Self::unsupported_version(version)
+    }
+}
+
+/// Checks that the client knows the version of a transaction.
+///
+/// # Errors
+/// If it does not.
+pub(crate) fn check_version(
+    landed: &Landed,
+    max_version: Option<u8>,
+) -> Result<(), UnknownVersion> {
+    version(&landed.transaction.message, max_version).map(|_| ())
+}
+
 /// Returns the field `version`; `None` for clients that know legacy transactions alone.
-fn version(message: &VersionedMessage, max: Option<u8>) -> Result<Option<Value>, RpcError> {
+fn version(message: &VersionedMessage, max: Option<u8>) -> Result<Option<Value>, UnknownVersion> {
     let number = match message {
         VersionedMessage::Legacy(_) => return Ok(max.map(|_| json!("legacy"))),
         VersionedMessage::V0(_) => 0,
@@ -102,7 +119,7 @@ fn version(message: &VersionedMessage, max: Option<u8>) -> Result<Option<Value>,
     };
     match max {
         Some(max) if number <= max => Ok(Some(json!(number))),
-        _ => Err(RpcError::unsupported_version(number)),
+        _ => Err(UnknownVersion(number)),
     }
 }
 
@@ -137,39 +154,6 @@ fn wire(transaction: &VersionedTransaction) -> Vec<u8> {
 
 fn signatures(transaction: &VersionedTransaction) -> Vec<String> {
     transaction.signatures.iter().map(ToString::to_string).collect()
-}
-
-/// Returns which accounts instructions may write to, reserved addresses and called programs
-/// excepted.
-fn writable(message: &VersionedMessage, keys: &[Pubkey]) -> Vec<bool> {
-    let header = message.header();
-    let signers = usize::from(header.num_required_signatures);
-    let static_len = message.static_account_keys().len();
-    let writable_signers = signers.saturating_sub(usize::from(header.num_readonly_signed_accounts));
-    let writable_static =
-        static_len.saturating_sub(usize::from(header.num_readonly_unsigned_accounts));
-    let loaded_writable = match message {
-        VersionedMessage::V0(message) => {
-            message.address_table_lookups.iter().map(|it| it.writable_indexes.len()).sum()
-        }
-        _ => 0_usize,
-    };
-    let has_loader = keys.contains(&solana_sdk_ids::bpf_loader_upgradeable::ID);
-    let is_program = |index: usize| {
-        let mut programs = message.instructions().iter().map(|it| usize::from(it.program_id_index));
-        !has_loader && programs.any(|program| program == index)
-    };
-    let is_writable = |(index, key): (usize, &Pubkey)| {
-        let by_position = if index >= static_len {
-            index.saturating_sub(static_len) < loaded_writable
-        } else if index < signers {
-            index < writable_signers
-        } else {
-            index < writable_static
-        };
-        by_position && !is_program(index) && !is_reserved(key)
-    };
-    keys.iter().enumerate().map(is_writable).collect()
 }
 
 /// Returns whether bytes are those of a transaction of version 1, which may be longer.

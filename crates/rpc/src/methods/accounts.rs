@@ -1,5 +1,8 @@
 //! Methods about accounts.
 
+use core::ops::Range;
+use std::collections::HashMap;
+
 use selkie_node::View;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,12 +10,13 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
 use crate::{
+    budget::Text,
     config::{
         AccountConfig, AccountEncoding, Commitment, Condition, ContextConfig, ProgramAccountsConfig,
     },
-    encode::account::{Form, encode, encode_keyed},
+    encode::account::{Form, Keyed, Shown},
     error::RpcError,
-    methods::call::{Call, with_context},
+    methods::call::{Call, with_context, write_with_context},
     params::{Params, parse_key},
 };
 
@@ -37,27 +41,43 @@ pub(super) fn get_balance(call: &Call<'_>, params: &mut Params) -> Result<Value,
     Ok(with_context(view.slot(), json!(view.balance(&key))))
 }
 
-pub(super) fn get_account_info(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+pub(super) fn get_account_info(
+    call: &Call<'_>,
+    params: &mut Params,
+    text: &mut Text,
+) -> Result<(), RpcError> {
     let key = params.key(0)?;
     let config: AccountConfig = params.or_default(1)?;
     call.fetch(&[key])?;
     let view = call.view(config.context())?;
-    let value = show(&view, &key, config.form(AccountEncoding::Binary))?;
-    Ok(with_context(view.slot(), value))
+    let form = config.form(AccountEncoding::Binary);
+    write_with_context(text, view.slot(), |text| match view.account(&key) {
+        Some(account) => write(text, &view, &key, &account, form),
+        None => text.raw("null"),
+    })
 }
 
-/// Returns an account, or null.
-fn show(view: &View, key: &Pubkey, form: Form) -> Result<Value, RpcError> {
-    match view.account(key) {
-        Some(account) => encode(key, &account, form, view),
-        None => Ok(Value::Null),
-    }
+/// Writes an account.
+pub(super) fn write(
+    text: &mut Text,
+    view: &View,
+    key: &Pubkey,
+    account: &AccountSharedData,
+    form: Form,
+) -> Result<(), RpcError> {
+    // Compressed data are a copy, and the compression needs space too.
+    let _hold = match form.encoding {
+        AccountEncoding::Base64Zstd => Some(text.hold(account.data().len().saturating_mul(2))?),
+        _ => None,
+    };
+    text.json(&Shown::new(key, account, form, view)?)
 }
 
 pub(super) fn get_multiple_accounts(
     call: &Call<'_>,
     params: &mut Params,
-) -> Result<Value, RpcError> {
+    text: &mut Text,
+) -> Result<(), RpcError> {
     let addresses: Vec<String> = params.required(0)?;
     if addresses.len() > ADDRESSES_MAX {
         let text = format!("Too many inputs provided; max {ADDRESSES_MAX}");
@@ -69,14 +89,36 @@ pub(super) fn get_multiple_accounts(
     call.fetch(&keys)?;
     let view = call.view(config.context())?;
     let form = config.form(AccountEncoding::Base64);
-    let value: Value = keys.iter().map(|key| show(&view, key, form)).collect::<Result<_, _>>()?;
-    Ok(with_context(view.slot(), value))
+    write_with_context(text, view.slot(), |text| write_all(text, &view, &keys, form))
+}
+
+/// Writes the account of each address, or null. An address that comes again is encoded once.
+fn write_all(text: &mut Text, view: &View, keys: &[Pubkey], form: Form) -> Result<(), RpcError> {
+    let mut written: HashMap<Pubkey, Range<usize>> = HashMap::new();
+    text.raw("[")?;
+    for (index, key) in keys.iter().enumerate() {
+        if index > 0 {
+            text.raw(",")?;
+        }
+        if let Some(range) = written.get(key) {
+            text.repeat(range.clone())?;
+            continue;
+        }
+        let start = text.len();
+        match view.account(key) {
+            Some(account) => write(text, view, key, &account, form)?,
+            None => text.raw("null")?,
+        }
+        written.insert(*key, start..text.len());
+    }
+    text.raw("]")
 }
 
 pub(super) fn get_program_accounts(
     call: &Call<'_>,
     params: &mut Params,
-) -> Result<Value, RpcError> {
+    text: &mut Text,
+) -> Result<(), RpcError> {
     let program = params.key(0)?;
     let config: ProgramAccountsConfig = params.or_default(1)?;
     let conditions = Condition::all(config.filters)?;
@@ -86,11 +128,12 @@ pub(super) fn get_program_accounts(
     let accounts = view.program_accounts(&program);
     let found = filter(accounts, &conditions);
     let form = config.account.form(AccountEncoding::Binary);
-    let value = keyed(call, &view, &found, form)?;
-    Ok(match config.with_context {
-        Some(true) => with_context(view.slot(), value),
-        _ => value,
-    })
+    match config.with_context {
+        Some(true) => write_with_context(text, view.slot(), |text| {
+            write_keyed(text, call, &view, &found, form)
+        }),
+        _ => write_keyed(text, call, &view, &found, form),
+    }
 }
 
 /// Returns the accounts that meet all conditions.
@@ -104,22 +147,25 @@ fn filter(
     accounts.into_iter().filter(meets).collect()
 }
 
-/// Returns accounts with their addresses.
+/// Writes accounts with their addresses.
 ///
 /// # Errors
 /// If there are more than the limit of scans.
-pub(super) fn keyed(
+pub(super) fn write_keyed(
+    text: &mut Text,
     call: &Call<'_>,
     view: &View,
     accounts: &[(Pubkey, AccountSharedData)],
     form: Form,
-) -> Result<Value, RpcError> {
+) -> Result<(), RpcError> {
     let max = call.limits.scan_accounts_max;
     if accounts.len() > max {
         let text = format!("{} accounts match, more than the limit of {max}", accounts.len());
         return Err(RpcError::scan(&text));
     }
-    accounts.iter().map(|(key, account)| encode_keyed(key, account, form, view)).collect()
+    text.list(accounts.iter().map(|(key, account)| {
+        Shown::new(key, account, form, view).map(|account| Keyed::new(key, account))
+    }))
 }
 
 pub(super) fn get_minimum_balance(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {

@@ -3,7 +3,6 @@
 use core::{fmt::Debug, net::SocketAddr};
 
 use selkie_node::{Node, View};
-use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use solana_account::AccountSharedData;
 use solana_commitment_config::CommitmentLevel;
@@ -11,8 +10,8 @@ use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
 use crate::{
-    config::ContextConfig, encode::account::Surroundings, error::RpcError, options::Limits,
-    params::Params,
+    budget::Text, config::ContextConfig, encode::account::Surroundings, error::RpcError,
+    methods::schedules::Schedules, options::Limits, params::Params,
 };
 
 /// The version of agave whose interface this is.
@@ -29,6 +28,8 @@ pub(crate) struct Call<'a> {
     pub(crate) fetches: bool,
     /// Limits on what one request may ask for.
     pub(crate) limits: &'a Limits,
+    /// Texts of leader schedules.
+    pub(crate) schedules: &'a Schedules,
     /// Who waits for notifications.
     pub(crate) subscribers: &'a dyn Subscribers,
 }
@@ -53,53 +54,28 @@ pub struct Addresses {
 /// What answers a method with a value.
 pub(crate) type ValueHandler = fn(&Call<'_>, &mut Params) -> Result<Value, RpcError>;
 
-/// What answers a method with more than a value.
-pub(crate) type ReplyHandler = fn(&Call<'_>, &mut Params) -> Result<Reply, RpcError>;
+/// What answers a method with text that it writes itself, since it may be long.
+pub(crate) type TextHandler = fn(&Call<'_>, &mut Params, &mut Text) -> Result<(), RpcError>;
 
 /// What answers a method.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handler {
     Value(ValueHandler),
-    Reply(ReplyHandler),
+    Text(TextHandler),
 }
 
 impl Handler {
-    /// Answers a request.
-    pub(crate) fn answer(self, call: &Call<'_>, params: &mut Params) -> Result<Reply, RpcError> {
+    /// Answers a request: adds the result to a text. After an error, the text may have a part of it.
+    pub(crate) fn answer(
+        self,
+        call: &Call<'_>,
+        params: &mut Params,
+        text: &mut Text,
+    ) -> Result<(), RpcError> {
         match self {
-            Self::Value(answer) => answer(call, params).map(Reply::Value),
-            Self::Reply(answer) => answer(call, params),
+            Self::Value(answer) => text.json(&answer(call, params)?),
+            Self::Text(answer) => answer(call, params, text),
         }
-    }
-}
-
-/// An answer.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    Value(Value),
-    /// A leader and every slot of an epoch, all of which it leads. They are written one by one: a list of
-    /// values takes 32 bytes for each.
-    Schedule {
-        leader: String,
-        slots: u64,
-    },
-}
-
-impl Serialize for Reply {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Value(value) => value.serialize(serializer),
-            Self::Schedule { leader, slots } => serializer.collect_map([(leader, Slots(*slots))]),
-        }
-    }
-}
-
-/// The slots of an epoch, counted from its first.
-struct Slots(u64);
-
-impl Serialize for Slots {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(0..self.0)
     }
 }
 
@@ -139,6 +115,18 @@ pub(crate) fn check_slot(view: &View, least: Option<u64>) -> Result<(), RpcError
 /// Returns a value with the slot that it is of.
 pub(crate) fn with_context(slot: u64, value: Value) -> Value {
     json!({ "context": { "apiVersion": API_VERSION, "slot": slot }, "value": value })
+}
+
+/// Writes a value with the slot that it is of, as [`with_context`] shows it.
+pub(crate) fn write_with_context(
+    text: &mut Text,
+    slot: u64,
+    value: impl FnOnce(&mut Text) -> Result<(), RpcError>,
+) -> Result<(), RpcError> {
+    let context = json!({ "apiVersion": API_VERSION, "slot": slot });
+    text.raw(&format!(r#"{{"context":{context},"value":"#))?;
+    value(text)?;
+    text.raw("}")
 }
 
 /// Returns the rank of a commitment: what is finalized is confirmed too.

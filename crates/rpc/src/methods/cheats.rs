@@ -11,6 +11,7 @@ use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 
 use crate::{
+    budget::Text,
     encode,
     error::RpcError,
     methods::{
@@ -22,6 +23,8 @@ use crate::{
 
 /// Timestamps above this are milliseconds: as seconds they would be in the year 5138.
 const SECONDS_MAX: i64 = 100_000_000_000;
+/// The longest data in base58, in characters: to decode it takes as long as the square of its length.
+const BASE58_MAX: usize = 16 * 1024;
 /// How many transactions `selkie_recentTransactions` returns by default.
 const RECENT: usize = 50;
 
@@ -62,6 +65,10 @@ impl Bytes {
             }
             Self::Encoded(text, encoding) if encoding == "base64" => {
                 BASE64_STANDARD.decode(text).map_err(|error| invalid(&error))
+            }
+            Self::Encoded(text, encoding) if encoding == "base58" && text.len() > BASE58_MAX => {
+                let len = text.len();
+                Err(invalid(&format!("{len} characters of base58 take too long, use base64")))
             }
             Self::Encoded(text, encoding) if encoding == "base58" => {
                 bs58::decode(text).into_vec().map_err(|error| invalid(&error))
@@ -248,10 +255,11 @@ pub(super) fn reset(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> 
     call.node.reset().map(|slot| json!(slot)).map_err(refused)
 }
 
-pub(super) fn dump_state(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
-    let mut bytes = Vec::new();
-    call.node.dump(&mut bytes).map_err(RpcError::internal)?;
-    String::from_utf8(bytes).map(|text| json!(text)).map_err(RpcError::internal)
+pub(super) fn dump_state(call: &Call<'_>, _: &mut Params, text: &mut Text) -> Result<(), RpcError> {
+    let mut state = text.another();
+    let dumped = call.node.dump(&mut state);
+    dumped.map_err(|error| state.error(&error))?;
+    text.json(state.as_str())
 }
 
 pub(super) fn load_state(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {

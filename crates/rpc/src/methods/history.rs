@@ -9,6 +9,7 @@ use solana_commitment_config::CommitmentLevel;
 use solana_signature::Signature;
 
 use crate::{
+    budget::Text,
     config::{
         BlockConfig, ContextConfig, SignaturesConfig, TransactionConfig, TransactionEncoding,
     },
@@ -88,8 +89,7 @@ pub(super) fn get_transaction(call: &Call<'_>, params: &mut Params) -> Result<Va
     }
     let encoding = config.encoding.unwrap_or(TransactionEncoding::Json);
     let max = config.max_supported_transaction_version;
-    let view = call.node.view(level);
-    let mut shown = transaction::encode_landed(&landed, encoding, max, true, &view)?;
+    let mut shown = transaction::encode_landed(&landed, encoding, max, true)?;
     shown["blockTime"] = json!(landed.block_time);
     shown["slot"] = json!(landed.slot);
     shown["transactionIndex"] = json!(landed.index);
@@ -146,25 +146,24 @@ fn find_block(call: &Call<'_>, slot: u64, level: CommitmentLevel) -> Result<Arc<
     })
 }
 
-pub(super) fn get_block(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+pub(super) fn get_block(
+    call: &Call<'_>,
+    params: &mut Params,
+    text: &mut Text,
+) -> Result<(), RpcError> {
     let slot: u64 = params.required(0)?;
     let config: BlockConfig = config_or_encoding(params, 1)?;
     let level = config.commitment.at_least_confirmed()?;
     let found = find_block(call, slot, level)?;
-    block_value(call.node, &found, &config)
-}
-
-/// Returns a block with as much of its transactions as is asked for.
-pub(crate) fn block_value(
-    node: &selkie_node::Node,
-    found: &Block,
-    config: &BlockConfig,
-) -> Result<Value, RpcError> {
-    block::encode(found, config, &node.view(config.commitment.level()))
+    text.json(&block::Shown::new(&found, &config, None)?)
 }
 
 pub(super) fn get_block_time(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let slot: u64 = params.required(0)?;
+    // Agave knows when the genesis was made even if it has dropped its block.
+    if slot == 0 {
+        return Ok(json!(call.node.info().created));
+    }
     let found = find_block(call, slot, CommitmentLevel::Confirmed)?;
     Ok(json!(found.block_time))
 }

@@ -5,6 +5,7 @@ mod call;
 mod cheats;
 mod cluster;
 mod history;
+mod schedules;
 mod sending;
 mod table;
 mod tokens;
@@ -13,8 +14,9 @@ mod votes;
 mod wire;
 
 pub use call::{API_VERSION, Addresses};
-pub(crate) use call::{Call, Reply, Subscribers, rank};
-pub(crate) use history::{block_value, confirmation};
+pub(crate) use call::{Call, Subscribers, rank};
+pub(crate) use history::confirmation;
+pub(crate) use schedules::Schedules;
 pub(crate) use table::{Access, find};
 pub use table::{
     METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED, UnsupportedRow, Weight,

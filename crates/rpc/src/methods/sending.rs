@@ -7,17 +7,19 @@ use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 
 use crate::{
+    budget::Text,
     config::{
         AccountEncoding, Commitment, ContextConfig, SendConfig, SimulateAccounts, SimulateConfig,
     },
     encode::{
         self,
-        account::{self, Form},
+        account::Form,
         meta::{self, Inner},
     },
     error::RpcError,
     methods::{
-        call::{Call, check_slot, with_context},
+        accounts,
+        call::{Call, check_slot, with_context, write_with_context},
         wire,
     },
     params::{Params, parse_hash, parse_key},
@@ -79,19 +81,18 @@ pub(super) fn send_transaction(call: &Call<'_>, params: &mut Params) -> Result<V
     }
     match call.node.send(transaction, &options) {
         Ok(signature) => Ok(json!(signature.to_string())),
-        Err(error) => Err(refusal(call, error)),
+        Err(error) => Err(refusal(error)),
     }
 }
 
 /// Returns the error for a transaction that was not accepted.
-fn refusal(call: &Call<'_>, error: SendError) -> RpcError {
+fn refusal(error: SendError) -> RpcError {
     match error {
         SendError::Sanitize(error) => {
             RpcError::invalid_params(format!("invalid transaction: {error}"))
         }
         SendError::Preflight(simulation) => {
-            let view = call.node.view(solana_commitment_config::CommitmentLevel::Processed);
-            let value = simulation_value(&simulation, &view, Value::Null, Value::Null);
+            let value = simulation_value(&simulation, Value::Null);
             match &simulation.result {
                 Err(error) => RpcError::preflight_failure(error, value),
                 Ok(()) => RpcError::internal("the simulation succeeded"),
@@ -106,12 +107,13 @@ fn refusal(call: &Call<'_>, error: SendError) -> RpcError {
 pub(super) fn simulate_transaction(
     call: &Call<'_>,
     params: &mut Params,
-) -> Result<Value, RpcError> {
-    let text: String = params.required(0)?;
+    text: &mut Text,
+) -> Result<(), RpcError> {
+    let encoded: String = params.required(0)?;
     let config: SimulateConfig = params.or_default(1)?;
     let verify = config.sig_verify.unwrap_or_default();
     let replace = config.replace_recent_blockhash.unwrap_or_default();
-    let transaction = wire::transaction(&text, config.encoding)?;
+    let transaction = wire::transaction(&encoded, config.encoding)?;
     if verify && replace {
         let text = "sigVerify may not be used with replaceRecentBlockhash";
         return Err(RpcError::invalid_params(text));
@@ -124,10 +126,6 @@ pub(super) fn simulate_transaction(
     let view = call.view(context)?;
     let options = SimulateOptions { verify_signatures: verify, replace_blockhash: replace };
     let simulation = view.simulate(&transaction, &options);
-    let accounts = match &config.accounts {
-        Some(wanted) => simulated_accounts(wanted, &simulation, &view)?,
-        None => Value::Null,
-    };
     let inner = match config.inner_instructions {
         Some(true) if simulation.is_processed => {
             let keys: Vec<Pubkey> = simulation.accounts.iter().map(|(key, _)| *key).collect();
@@ -135,15 +133,29 @@ pub(super) fn simulate_transaction(
         }
         _ => Value::Null,
     };
-    Ok(with_context(simulation.slot, simulation_value(&simulation, &view, accounts, inner)))
+    let fields = simulation_value(&simulation, inner);
+    write_with_context(text, simulation.slot, |text| match &config.accounts {
+        None => text.json(&fields),
+        Some(wanted) => {
+            // The accounts come first, and are written one by one, since they may be long.
+            text.raw(r#"{"accounts":"#)?;
+            write_accounts(text, wanted, &simulation, &view)?;
+            for (name, value) in fields.as_object().into_iter().flatten().skip(1) {
+                text.raw(&format!(r#","{name}":"#))?;
+                text.json(value)?;
+            }
+            text.raw("}")
+        }
+    })
 }
 
-/// Returns the accounts that the client wants to see after the simulation.
-fn simulated_accounts(
+/// Writes the accounts that the client wants to see after the simulation.
+fn write_accounts(
+    text: &mut Text,
     wanted: &SimulateAccounts,
     simulation: &Simulation,
     view: &View,
-) -> Result<Value, RpcError> {
+) -> Result<(), RpcError> {
     let encoding = wanted.encoding.unwrap_or(AccountEncoding::Base64);
     if matches!(encoding, AccountEncoding::Binary | AccountEncoding::Base58) {
         return Err(RpcError::invalid_params("base58 encoding not supported"));
@@ -153,30 +165,36 @@ fn simulated_accounts(
         return Err(RpcError::invalid_params(format!("Too many accounts provided; max {max}")));
     }
     let form = Form { encoding, slice: None };
-    let show = |text: &String| -> Result<Value, RpcError> {
-        let key = parse_key(text)?;
-        if simulation.result.is_err() {
-            return Ok(Value::Null);
+    text.raw("[")?;
+    for (index, address) in wanted.addresses.iter().enumerate() {
+        if index > 0 {
+            text.raw(",")?;
         }
+        let key = parse_key(address)?;
         let after = simulation.accounts.iter().find(|(other, _)| *other == key);
         let account = match after {
+            _ if simulation.result.is_err() => None,
             Some((_, account)) => account.clone(),
             None => view.account(&key),
         };
-        account.map_or(Ok(Value::Null), |account| account::encode(&key, &account, form, view))
-    };
-    wanted.addresses.iter().map(show).collect()
+        match account {
+            Some(account) => accounts::write(text, view, &key, &account, form)?,
+            None => text.raw("null")?,
+        }
+    }
+    text.raw("]")
 }
 
-/// Returns what `simulateTransaction` answers, which is also the data of a failed preflight.
-fn simulation_value(simulation: &Simulation, view: &View, accounts: Value, inner: Value) -> Value {
+/// Returns what `simulateTransaction` answers, which is also the data of a failed preflight. Its first
+/// field, `accounts`, is null.
+fn simulation_value(simulation: &Simulation, inner: Value) -> Value {
     let meta = &simulation.meta;
     let executed = |value: Value| if simulation.is_processed { value } else { Value::Null };
     let replacement = simulation.replacement_blockhash.map(
         |(hash, height)| json!({ "blockhash": hash.to_string(), "lastValidBlockHeight": height }),
     );
     json!({
-        "accounts": accounts,
+        "accounts": null,
         "err": encode::error(&simulation.result),
         "fee": executed(json!(meta.fee)),
         "innerInstructions": inner,
@@ -184,9 +202,9 @@ fn simulation_value(simulation: &Simulation, view: &View, accounts: Value, inner
         "loadedAddresses": meta::loaded_addresses(&meta.loaded_addresses),
         "logs": meta.logs,
         "postBalances": executed(json!(meta.post_balances)),
-        "postTokenBalances": executed(meta::token_balances(&meta.post_token_balances, view)),
+        "postTokenBalances": executed(meta::token_balances(&meta.post_token_balances)),
         "preBalances": executed(json!(meta.pre_balances)),
-        "preTokenBalances": executed(meta::token_balances(&meta.pre_token_balances, view)),
+        "preTokenBalances": executed(meta::token_balances(&meta.pre_token_balances)),
         "replacementBlockhash": replacement,
         "returnData": meta.return_data.as_ref().map(meta::return_data),
         "unitsConsumed": meta.compute_units,
@@ -211,6 +229,6 @@ pub(super) fn request_airdrop(call: &Call<'_>, params: &mut Params) -> Result<Va
     let blockhash = config.recent_blockhash.map(|text| parse_hash(&text)).transpose()?;
     match call.node.airdrop(&key, lamports, blockhash) {
         Ok(signature) => Ok(json!(signature.to_string())),
-        Err(error) => Err(refusal(call, error)),
+        Err(error) => Err(refusal(error)),
     }
 }

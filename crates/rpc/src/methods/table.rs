@@ -3,7 +3,7 @@
 
 use crate::methods::{
     accounts,
-    call::{Handler, ReplyHandler, ValueHandler},
+    call::{Handler, TextHandler, ValueHandler},
     cheats, cluster, history, sending, tokens, traces, votes,
 };
 
@@ -23,6 +23,8 @@ pub enum Weight {
     Quick,
     /// Longer: answered on a thread of its own.
     Slow,
+    /// One or the other: it depends on the size of the account that the first parameter names.
+    OfAccount,
 }
 
 /// A method.
@@ -76,15 +78,15 @@ const fn slow(
     Method { weight: Weight::Slow, ..quick(name, params, result, handler) }
 }
 
-/// A quick method whose answer is written without being a value first.
+/// A method that writes its answer itself, since it may be long.
 const fn written(
     name: &'static str,
     params: &'static str,
     result: &'static str,
-    handler: ReplyHandler,
+    handler: TextHandler,
 ) -> Method {
-    let (weight, access) = (Weight::Quick, Access::Anyone);
-    Method { name, alias: "", params, result, weight, access, handler: Handler::Reply(handler) }
+    let (weight, access) = (Weight::Slow, Access::Anyone);
+    Method { name, alias: "", params, result, weight, access, handler: Handler::Text(handler) }
 }
 
 const fn cheat(
@@ -100,9 +102,9 @@ const fn cheat(
 /// Every method.
 #[rustfmt::skip]
 pub const METHODS: &[Method] = &[
-    quick("getAccountInfo", "pubkey, [config]", "the account with its slot, or null", accounts::get_account_info),
+    Method { weight: Weight::OfAccount, ..written("getAccountInfo", "pubkey, [config]", "the account with its slot, or null", accounts::get_account_info) },
     quick("getBalance", "pubkey, [config]", "lamports with their slot", accounts::get_balance),
-    slow("getBlock", "slot, [config]", "the block: blockhash, height, time, transactions, rewards", history::get_block),
+    written("getBlock", "slot, [config]", "the block: blockhash, height, time, transactions, rewards", history::get_block),
     quick("getBlockCommitment", "slot", "`{commitment, totalStake}`; there is no stake", cluster::get_block_commitment),
     quick("getBlockHeight", "[config]", "the block height", cluster::get_block_height),
     slow("getBlockProduction", "[config]", "leader slots and blocks of the node", cluster::get_block_production),
@@ -123,12 +125,12 @@ pub const METHODS: &[Method] = &[
     quick("getInflationReward", "pubkeys, [config]", "null for each address", cluster::get_inflation_reward),
     slow("getLargestAccounts", "[config]", "the 20 richest accounts", accounts::get_largest_accounts),
     quick("getLatestBlockhash", "[config]", "blockhash and last valid block height", sending::get_latest_blockhash),
-    written("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's", votes::get_leader_schedule),
+    Method { weight: Weight::Quick, ..written("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's", votes::get_leader_schedule) },
     quick("getMaxRetransmitSlot", "", "the newest slot", cluster::get_max_slot),
     quick("getMaxShredInsertSlot", "", "the newest slot", cluster::get_max_slot),
     quick("getMinimumBalanceForRentExemption", "length, [config]", "lamports", accounts::get_minimum_balance),
-    slow("getMultipleAccounts", "pubkeys, [config]", "an account or null for each of at most 100 addresses", accounts::get_multiple_accounts),
-    slow("getProgramAccounts", "program, [config]", "the program's accounts that meet at most 4 filters", accounts::get_program_accounts),
+    written("getMultipleAccounts", "pubkeys, [config]", "an account or null for each of at most 100 addresses", accounts::get_multiple_accounts),
+    written("getProgramAccounts", "program, [config]", "the program's accounts that meet at most 4 filters", accounts::get_program_accounts),
     quick("getRecentPerformanceSamples", "[limit]", "transactions and slots per minute", cluster::get_recent_performance_samples),
     quick("getRecentPrioritizationFees", "[pubkeys]", "the lowest prices of recent blocks", sending::get_recent_prioritization_fees),
     quick("getSignatureStatuses", "signatures, [config]", "slot, error and confirmation of at most 256 transactions", history::get_signature_statuses),
@@ -139,11 +141,11 @@ pub const METHODS: &[Method] = &[
     quick("getStakeMinimumDelegation", "[config]", "lamports with their slot", cluster::get_stake_minimum_delegation),
     slow("getSupply", "[config]", "the lamports of all accounts", accounts::get_supply),
     quick("getTokenAccountBalance", "pubkey, [config]", "the token amount", tokens::get_token_account_balance),
-    slow("getTokenAccountsByDelegate", "delegate, selection, [config]", "token accounts, by mint or program", tokens::get_token_accounts_by_delegate),
-    slow("getTokenAccountsByOwner", "owner, selection, [config]", "token accounts, by mint or program", tokens::get_token_accounts_by_owner),
+    written("getTokenAccountsByDelegate", "delegate, selection, [config]", "token accounts, by mint or program", tokens::get_token_accounts_by_delegate),
+    written("getTokenAccountsByOwner", "owner, selection, [config]", "token accounts, by mint or program", tokens::get_token_accounts_by_owner),
     slow("getTokenLargestAccounts", "mint, [config]", "the 20 largest accounts of a mint", tokens::get_token_largest_accounts),
     quick("getTokenSupply", "mint, [config]", "the token amount", tokens::get_token_supply),
-    quick("getTransaction", "signature, [config]", "the transaction with its slot and results, or null", history::get_transaction),
+    slow("getTransaction", "signature, [config]", "the transaction with its slot and results, or null", history::get_transaction),
     quick("getTransactionCount", "[config]", "the number of transactions since genesis", cluster::get_transaction_count),
     quick("getVersion", "", "the version of agave that is served, and the feature set", cluster::get_version),
     quick("getVoteAccounts", "[config]", "the node, as a validator that votes for every block; other vote accounts as their data says", votes::get_vote_accounts),
@@ -151,7 +153,7 @@ pub const METHODS: &[Method] = &[
     quick("minimumLedgerSlot", "", "the first slot of the history", cluster::get_first_available_block),
     quick("requestAirdrop", "pubkey, lamports, [config]", "the signature of a transfer from the faucet", sending::request_airdrop),
     quick("sendTransaction", "transaction, [config]", "the signature; failures are explained by error -32002", sending::send_transaction),
-    quick("simulateTransaction", "transaction, [config]", "error, logs, accounts, units consumed, return data", sending::simulate_transaction),
+    written("simulateTransaction", "transaction, [config]", "error, logs, accounts, units consumed, return data", sending::simulate_transaction),
 
     cheat("selkie_setAccount", "surfnet_setAccount", "pubkey, account", "null; the fields `lamports`, `data` (hex, or text and encoding), `owner`, `executable` that are absent stay", cheats::set_account),
     cheat("selkie_setBalance", "", "pubkey, lamports", "the slot", cheats::set_balance),
@@ -169,7 +171,7 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_impersonateAll", "", "on", "null; no signature is checked", cheats::impersonate_all),
     cheat("selkie_setFeature", "", "feature, slot", "null; active from the first block at or after the slot", cheats::set_feature),
     cheat("selkie_reset", "surfnet_resetNetwork", "", "the slot, back at genesis", cheats::reset),
-    cheat("selkie_dumpState", "", "", "the whole state with its history, as text", cheats::dump_state),
+    Method { access: Access::Loopback, ..written("selkie_dumpState", "", "the whole state with its history, as text", cheats::dump_state) },
     cheat("selkie_loadState", "", "state", "the slot", cheats::load_state),
     cheat("selkie_traceTransaction", "", "signature", "call tree with compute units per call, and changes of accounts; null if unknown", traces::trace_transaction),
     cheat("selkie_profileTransaction", "", "transaction, [config]", "the same of a simulation; the transaction is base64", traces::profile_transaction),

@@ -9,12 +9,13 @@ use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 
 use crate::{
+    budget::Text,
     config::{AccountConfig, AccountEncoding, ContextConfig},
     encode::account::Surroundings as _,
     error::RpcError,
     methods::{
-        accounts::keyed,
-        call::{Call, with_context},
+        accounts::write_keyed,
+        call::{Call, with_context, write_with_context},
     },
     params::{Params, parse_key},
     parsed::accounts::{Mint, TokenAccount},
@@ -125,7 +126,12 @@ impl Selection {
     }
 }
 
-fn by_index(call: &Call<'_>, params: &mut Params, index: TokenIndex) -> Result<Value, RpcError> {
+fn by_index(
+    call: &Call<'_>,
+    params: &mut Params,
+    text: &mut Text,
+    index: TokenIndex,
+) -> Result<(), RpcError> {
     let key = params.key(0)?;
     let selection: Selection = params.required(1)?;
     let config: AccountConfig = params.or_default(2)?;
@@ -138,20 +144,22 @@ fn by_index(call: &Call<'_>, params: &mut Params, index: TokenIndex) -> Result<V
             })
     };
     let accounts: Vec<_> = view.token_accounts(index, &key).into_iter().filter(is_wanted).collect();
-    let value = keyed(call, &view, &accounts, config.form(AccountEncoding::Binary))?;
-    Ok(with_context(view.slot(), value))
+    let form = config.form(AccountEncoding::Binary);
+    write_with_context(text, view.slot(), |text| write_keyed(text, call, &view, &accounts, form))
 }
 
 pub(super) fn get_token_accounts_by_owner(
     call: &Call<'_>,
     params: &mut Params,
-) -> Result<Value, RpcError> {
-    by_index(call, params, TokenIndex::Owner)
+    text: &mut Text,
+) -> Result<(), RpcError> {
+    by_index(call, params, text, TokenIndex::Owner)
 }
 
 pub(super) fn get_token_accounts_by_delegate(
     call: &Call<'_>,
     params: &mut Params,
-) -> Result<Value, RpcError> {
-    by_index(call, params, TokenIndex::Delegate)
+    text: &mut Text,
+) -> Result<(), RpcError> {
+    by_index(call, params, text, TokenIndex::Delegate)
 }

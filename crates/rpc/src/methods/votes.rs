@@ -7,9 +7,10 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::vote;
 
 use crate::{
+    budget::Text,
     config::Commitment,
     error::RpcError,
-    methods::call::{Call, Reply},
+    methods::call::Call,
     params::{Params, parse_key},
     parsed::accounts::vote_info,
 };
@@ -88,9 +89,13 @@ struct LeaderScheduleConfig {
     commitment: Commitment,
 }
 
-/// Returns the slots of the epoch, all of which are this node's; null if the epoch is not the
+/// Writes the slots of the epoch, all of which are this node's; null if the epoch is not the
 /// current one.
-pub(super) fn get_leader_schedule(call: &Call<'_>, params: &mut Params) -> Result<Reply, RpcError> {
+pub(super) fn get_leader_schedule(
+    call: &Call<'_>,
+    params: &mut Params,
+    text: &mut Text,
+) -> Result<(), RpcError> {
     // The configuration may come first, in place of the slot.
     let at = usize::from(!params.peek(0).is_object());
     let slot: Option<u64> = if at == 0 { None } else { params.optional(0)? };
@@ -100,10 +105,12 @@ pub(super) fn get_leader_schedule(call: &Call<'_>, params: &mut Params) -> Resul
     let info = call.node.view(config.commitment.level()).epoch_info();
     let schedule = &call.node.info().epoch_schedule;
     if slot.is_some_and(|slot| schedule.get_epoch(slot) != info.epoch) {
-        return Ok(Reply::Value(Value::Null));
+        return text.raw("null");
     }
     if wanted.is_some_and(|wanted| wanted != own) {
-        return Ok(Reply::Value(json!({})));
+        return text.raw("{}");
     }
-    Ok(Reply::Schedule { leader: own.to_string(), slots: info.slots_in_epoch })
+    text.raw(&format!(r#"{{"{own}":"#))?;
+    text.raw(&call.schedules.of(info.slots_in_epoch))?;
+    text.raw("}")
 }

@@ -1,20 +1,28 @@
 //! From a request's bytes to its answer.
 
 use core::time::Duration;
-use std::{sync::Arc, time::Instant};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Instant,
+};
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use solana_account::ReadableAccount as _;
+use solana_commitment_config::CommitmentLevel::Processed;
 use tokio::time::timeout;
 
 use crate::{
+    budget::{QUICK_BYTES_MAX, Text},
     error::RpcError,
-    methods::{self, Access, Call, Method, Reply, Weight},
+    methods::{self, Access, Call, Method, Weight},
     options::Options,
     params::Params,
     server::{
+        hub::Connection,
         shared::{Peer, Shared},
-        subscribe::CatchUp,
+        subscribe::{self, CatchUp},
     },
 };
 
@@ -47,120 +55,213 @@ impl Request {
     }
 }
 
-/// An answer, whose fields are in the order of agave's.
+/// An answer that is an error, with the fields in the order of agave's.
 #[derive(Debug, Serialize)]
-pub(crate) struct Response {
+struct Refusal<'a> {
     jsonrpc: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) result: Option<Reply>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<RpcError>,
-    id: Value,
+    error: &'a RpcError,
+    id: &'a Value,
 }
 
-/// Returns the answer to a request with an id.
-pub(crate) fn response(id: Value, result: Result<Reply, RpcError>) -> Response {
-    let (result, error) = match result {
-        Ok(result) => (Some(result), None),
-        Err(error) => (None, Some(error)),
-    };
-    Response { jsonrpc: "2.0", result, error, id }
+fn end(text: &mut Text, id: &Value) -> Result<(), RpcError> {
+    text.raw(r#","id":"#)?;
+    text.json(id)?;
+    text.raw("}")
 }
 
-/// One answer, or those to a batch.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Answer {
-    One(Response),
-    Batch(Vec<Response>),
-}
-
-/// Answers a body: a request or a batch. `None` if there is nothing to answer.
-pub(crate) async fn answer(shared: &Arc<Shared>, peer: &Peer, body: &[u8]) -> Option<Answer> {
-    match serde_json::from_slice(body) {
-        Err(_) => Some(refuse(RpcError::parse_error())),
-        Ok(Value::Array(requests)) => answer_batch(shared, peer, requests).await,
-        Ok(request) => answer_one(shared, peer, request).await.map(Answer::One),
+/// Adds an error. One that does not fit any more loses its data.
+fn refuse(text: &mut Text, id: &Value, error: &RpcError) {
+    let start = text.len();
+    let jsonrpc = "2.0";
+    if let Err(full) = text.json(&Refusal { jsonrpc, error, id }) {
+        text.truncate(start);
+        let short = RpcError { code: error.code, message: error.message.clone(), data: None };
+        let error = if error.data.is_some() { &full } else { &short };
+        let refusal = serde_json::to_vec(&Refusal { jsonrpc, error, id });
+        text.force(&refusal.unwrap_or_default());
     }
 }
 
-fn refuse(error: RpcError) -> Answer {
-    Answer::One(response(Value::Null, Err(error)))
+/// After how many bytes of answers a batch lets other tasks have their turn.
+const TURN_BYTES: usize = 64 * 1024;
+
+/// Who asks.
+#[derive(Debug)]
+pub(crate) struct Client<'a> {
+    pub(crate) shared: &'a Arc<Shared>,
+    pub(crate) peer: &'a Peer,
+    /// The WebSocket over which it asks.
+    pub(crate) connection: Option<&'a Connection>,
+    /// The subscriptions that it has begun.
+    pub(crate) began: Vec<u64>,
 }
 
-async fn answer_batch(shared: &Arc<Shared>, peer: &Peer, requests: Vec<Value>) -> Option<Answer> {
-    let max = shared.options.limits.batch_max;
-    if requests.is_empty() {
-        return Some(refuse(RpcError::invalid_request()));
+impl<'a> Client<'a> {
+    /// Creates a client that asks over HTTP.
+    pub(crate) const fn new(shared: &'a Arc<Shared>, peer: &'a Peer) -> Self {
+        Self { shared, peer, connection: None, began: Vec::new() }
     }
-    if requests.len() > max {
-        let text = format!("{} requests in a batch, the limit is {max}", requests.len());
-        return Some(refuse(RpcError::refused(text)));
+
+    /// Returns the answer to a body, a request or a batch; an empty text if there is nothing to answer.
+    pub(crate) async fn answer(&mut self, body: &[u8]) -> Text {
+        let mut text = self.shared.answer();
+        match serde_json::from_slice(body) {
+            Err(_) => refuse(&mut text, &Value::Null, &RpcError::parse_error()),
+            Ok(Value::Array(requests)) => return self.batch(requests, text).await,
+            Ok(request) => return self.one(request, text).await,
+        }
+        text
     }
-    let mut answers = Vec::new();
-    for request in requests {
-        answers.extend(answer_one(shared, peer, request).await);
+
+    /// Adds the answers to a batch.
+    async fn batch(&mut self, requests: Vec<Value>, mut text: Text) -> Text {
+        let max = self.shared.options.limits.batch_max;
+        if requests.is_empty() || requests.len() > max {
+            let error = match requests.len() {
+                0 => RpcError::invalid_request(),
+                count => {
+                    RpcError::refused(format!("{count} requests in a batch, the limit is {max}"))
+                }
+            };
+            refuse(&mut text, &Value::Null, &error);
+            return text;
+        }
+        let mut turn = 0;
+        text.force(b"[");
+        for request in requests {
+            let separated = text.len();
+            if separated > 1 {
+                text.force(b",");
+            }
+            let start = text.len();
+            text = self.one(request, text).await;
+            if text.len() == start {
+                text.truncate(separated);
+            }
+            if text.len().saturating_sub(turn) > TURN_BYTES {
+                turn = text.len();
+                tokio::task::yield_now().await;
+            }
+        }
+        match text.len() {
+            // Notifications get no answer.
+            1 => text.truncate(0),
+            _ => text.force(b"]"),
+        }
+        text
     }
-    (!answers.is_empty()).then_some(Answer::Batch(answers))
+
+    /// Adds the answer to a request: what the method adds is the result. If that fails, or is more than
+    /// there is space for, the answer is the error.
+    async fn one(&mut self, request: Value, mut text: Text) -> Text {
+        let request = match Request::read(request) {
+            Ok(request) => request,
+            Err((id, error)) => {
+                refuse(&mut text, &id, &error);
+                return text;
+            }
+        };
+        let (start, id) = (text.len(), request.id.clone());
+        let begun = text.raw(r#"{"jsonrpc":"2.0","result":"#);
+        let (mut text, result) = match begun {
+            Ok(()) => self.result(request, text).await,
+            Err(error) => (text, Err(error)),
+        };
+        let Some(id) = id else {
+            text.truncate(start);
+            return text;
+        };
+        if let Err(error) = result.and_then(|()| end(&mut text, &id)) {
+            text.truncate(start);
+            refuse(&mut text, &id, &error);
+        }
+        text
+    }
+
+    /// Adds the result of a request.
+    async fn result(&mut self, request: Request, mut text: Text) -> (Text, Result<(), RpcError>) {
+        let Some(connection) = self.connection else {
+            return call(self.shared, self.peer, request, text).await;
+        };
+        let (method, params) = (request.method.as_str(), request.params.as_ref());
+        match subscribe::handle(self.shared, connection, method, params) {
+            Some(Ok(value)) => {
+                self.began.extend(value.as_u64());
+                let written = text.json(&value);
+                (text, written)
+            }
+            Some(Err(error)) => (text, Err(error)),
+            // Clients send the notification `ping` to keep connections open.
+            None if request.id.is_none() => (text, Ok(())),
+            None => call(self.shared, self.peer, request, text).await,
+        }
+    }
 }
 
-async fn answer_one(shared: &Arc<Shared>, peer: &Peer, request: Value) -> Option<Response> {
-    let request = match Request::read(request) {
-        Ok(request) => request,
-        Err((id, error)) => return Some(response(id, Err(error))),
-    };
-    let id = request.id.clone();
-    let result = call(shared, peer, request).await;
-    id.map(|id| response(id, result))
-}
-
-/// Calls a method and counts it.
+/// Calls a method, which adds its result to a text, and counts it.
 #[allow(clippy::disallowed_methods, reason = "durations of requests are for the metrics alone")]
-pub(crate) async fn call(
+async fn call(
     shared: &Arc<Shared>,
     peer: &Peer,
     request: Request,
-) -> Result<Reply, RpcError> {
+    text: Text,
+) -> (Text, Result<(), RpcError>) {
     let started = Instant::now();
     let method = methods::find(&request.method);
-    let result = match method {
+    let (text, result) = match method {
         Some(method) if method.access == Access::Loopback && !peer.may_cheat(&shared.options) => {
-            let text = "Cheatcodes are for clients on the same machine; start the node with --open-cheatcodes to allow others";
-            Err(RpcError::refused(text))
+            let reason = "Cheatcodes are for clients on the same machine; start the node with --open-cheatcodes to allow others";
+            (text, Err(RpcError::refused(reason)))
         }
-        Some(method) => run(shared, method, request.params).await,
-        None => Err(RpcError::method_not_found()),
+        Some(method) => run(shared, method, request.params, text).await,
+        None => (text, Err(RpcError::method_not_found())),
     };
     let code = result.as_ref().err().map_or(0, |error| error.code);
     // Names of methods that do not exist are the client's, and might be many.
     let (name, took) = (method.map_or("unknown", |it| it.name), started.elapsed());
     tracing::debug!(method = name, code, seconds = took.as_secs_f64(), "request");
     shared.metrics.count(name, code, took);
-    result
+    (text, result)
 }
 
 async fn run(
     shared: &Arc<Shared>,
     method: &'static Method,
     params: Option<Value>,
-) -> Result<Reply, RpcError> {
+    text: Text,
+) -> (Text, Result<(), RpcError>) {
     let (least, most) = method.arity();
-    let mut params = Params::new(params, least, most)?;
-    let mut work = move |shared: &Shared| {
-        let Options { limits, fetches, .. } = &shared.options;
-        let (node, addresses) = (&shared.node, &shared.addresses);
-        let subscribers = CatchUp::new(shared);
-        let call = Call { node, addresses, fetches: *fetches, limits, subscribers: &subscribers };
-        let result = method.handler.answer(&call, &mut params);
-        (result, subscribers.notified())
+    let mut params = match Params::new(params, least, most) {
+        Ok(params) => params,
+        Err(error) => return (text, Err(error)),
     };
-    let weight = if shared.options.fetches { Weight::Slow } else { method.weight };
-    let (result, notified) = match weight {
-        Weight::Quick => work(shared),
-        Weight::Slow => {
+    let is_slow = shared.options.fetches || is_slow(shared, method, &params);
+    let another = text.another();
+    let mut work = move |shared: &Shared, mut text: Text| {
+        let Options { limits, fetches, .. } = &shared.options;
+        let (node, addresses, schedules) = (&shared.node, &shared.addresses, &shared.schedules);
+        let subscribers = CatchUp::new(shared);
+        let call = Call {
+            node,
+            addresses,
+            fetches: *fetches,
+            limits,
+            schedules,
+            subscribers: &subscribers,
+        };
+        // A panic is a bug, and must not cost the answers before it.
+        let result =
+            catch_unwind(AssertUnwindSafe(|| method.handler.answer(&call, &mut params, &mut text)));
+        let result = result.unwrap_or_else(|_| Err(RpcError::internal("the method panicked")));
+        (text, result, subscribers.notified())
+    };
+    let (text, result, notified) = match is_slow {
+        false => work(shared, text),
+        true => {
             let shared = Arc::clone(shared);
-            let task = tokio::task::spawn_blocking(move || work(&shared));
-            task.await.unwrap_or_else(|error| (Err(RpcError::internal(error)), Vec::new()))
+            let task = tokio::task::spawn_blocking(move || work(&shared, text));
+            let lost = |error| (another, Err(RpcError::internal(error)), Vec::new());
+            task.await.unwrap_or_else(lost)
         }
     };
     if !notified.is_empty() {
@@ -173,7 +274,20 @@ async fn run(
         // the same WebSocket.
         let _ = timeout(NOTIFIED_WITHIN, written).await;
     }
-    result
+    (text, result)
+}
+
+/// Returns whether a method gets a thread of its own.
+fn is_slow(shared: &Shared, method: &Method, params: &Params) -> bool {
+    match method.weight {
+        Weight::Quick => false,
+        Weight::Slow => true,
+        Weight::OfAccount => {
+            let key = params.peek(0).as_str().and_then(|text| text.parse().ok());
+            let account = key.and_then(|key| shared.node.view(Processed).account(&key));
+            account.is_some_and(|account| account.data().len() > QUICK_BYTES_MAX)
+        }
+    }
 }
 
 /// How long an answer waits for notifications of the same thing, which come first.

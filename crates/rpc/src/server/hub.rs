@@ -10,7 +10,8 @@ use std::{
 };
 
 use crate::server::{
-    queue::Sender,
+    payload::Payload,
+    queue::{Notice, Sender},
     topic::{Detail, Topic},
 };
 
@@ -31,15 +32,29 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// Queues a notification. If the queue is full, the connection is closed.
-    pub(crate) fn notify(&self, result: &str) {
-        let name = self.topic.name();
-        let id = self.id;
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","method":"{name}Notification","params":{{"result":{result},"subscription":{id}}}}}"#
-        );
-        self.connection.queue.send(text);
+    /// Queues a notification; `None` is one for which there is no space. Where it does not fit, the
+    /// connection is closed.
+    pub(crate) fn notify(&self, payload: Option<&Arc<Payload>>) {
+        let (name, id, queue) = (self.topic.name(), self.id, &self.connection.queue);
+        match payload {
+            Some(payload) => queue.send(Notice { name, id, payload: Arc::clone(payload) }),
+            None => queue.overrun(),
+        }
     }
+
+    /// Returns whether notifications reach the client: its connection has missed none so far.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.connection.queue.has_overflowed()
+    }
+}
+
+/// The limit of subscriptions that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TooMany {
+    /// That of a connection.
+    OfConnection(usize),
+    /// That of all connections.
+    OfAll(usize),
 }
 
 /// The subscriptions of all connections.
@@ -47,6 +62,7 @@ impl Subscription {
 pub(crate) struct Hub {
     index: Mutex<Index>,
     subscriptions_max: usize,
+    all_subscriptions_max: usize,
 }
 
 #[derive(Debug, Default)]
@@ -92,27 +108,29 @@ impl Index {
 }
 
 impl Hub {
-    /// Creates a hub without subscriptions, of which each connection may have as many.
-    pub(crate) fn new(subscriptions_max: usize) -> Self {
-        Self { index: Mutex::default(), subscriptions_max }
+    /// Creates a hub without subscriptions, of which each connection and all of them may have as many.
+    pub(crate) fn new(subscriptions_max: usize, all_subscriptions_max: usize) -> Self {
+        Self { index: Mutex::default(), subscriptions_max, all_subscriptions_max }
     }
 
     fn lock(&self) -> MutexGuard<'_, Index> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a subscription and returns its id. The error is the limit that a connection has
-    /// reached.
+    /// Adds a subscription and returns its id. The error says which limit is reached.
     pub(crate) fn add(
         &self,
         connection: Connection,
         topic: Topic,
         detail: Detail,
-    ) -> Result<u64, usize> {
+    ) -> Result<u64, TooMany> {
         let mut index = self.lock();
         let own = index.connections.entry(connection.id).or_default().len();
         if own >= self.subscriptions_max {
-            return Err(self.subscriptions_max);
+            return Err(TooMany::OfConnection(self.subscriptions_max));
+        }
+        if index.all.len() >= self.all_subscriptions_max {
+            return Err(TooMany::OfAll(self.all_subscriptions_max));
         }
         let id = index.next;
         index.next = id.saturating_add(1);
@@ -200,34 +218,41 @@ mod tests {
 
     use super::*;
     use crate::{
+        budget::Budget,
         options::Limits,
+        server::payload::Space,
         server::queue::{Receiver, queue},
     };
+
+    fn five() -> Arc<Payload> {
+        let space = Space { budget: Budget::new(10_000), bytes_max: 1000 };
+        Payload::new(&space, &5).unwrap()
+    }
 
     fn connection(id: u64, queue_max: usize) -> (Connection, Receiver) {
         let (queue, receiver) = queue(&Limits { queue_max, ..Limits::default() });
         (Connection { id, queue }, receiver)
     }
 
-    #[test]
-    fn a_signature_is_notified_once() {
-        let hub = Hub::new(10);
+    #[tokio::test]
+    async fn a_signature_is_notified_once() {
+        let hub = Hub::new(10, 10);
         let (connection, mut queue) = connection(1, 10);
         let topic = Topic::Signature(Signature::default(), CommitmentLevel::Confirmed);
         let id = hub.add(connection, topic, Detail::None).unwrap();
         for subscription in hub.take(&topic) {
-            subscription.notify("5");
+            subscription.notify(Some(&five()));
         }
         assert!(hub.take(&topic).is_empty() && hub.is_empty());
         let expected = format!(
             r#"{{"jsonrpc":"2.0","method":"signatureNotification","params":{{"result":5,"subscription":{id}}}}}"#
         );
-        assert_eq!(queue.try_next(), Some(expected));
+        assert_eq!(queue.try_next().unwrap().text().await, Some(expected));
     }
 
     #[test]
     fn subscriptions_belong_to_their_connection() {
-        let hub = Hub::new(10);
+        let hub = Hub::new(10, 10);
         let ((one, _a), (two, _b)) = (connection(1, 1), connection(2, 1));
         let id = hub.add(one, Topic::Slot, Detail::None).unwrap();
         hub.add(two, Topic::Slot, Detail::None).unwrap();
@@ -240,19 +265,32 @@ mod tests {
 
     #[test]
     fn a_connection_has_a_limit() {
-        let hub = Hub::new(1);
+        let hub = Hub::new(1, 10);
         let (connection, _queue) = connection(1, 1);
         assert!(hub.add(connection.clone(), Topic::Root, Detail::None).is_ok());
-        assert_eq!(hub.add(connection, Topic::Root, Detail::None), Err(1));
+        let max = TooMany::OfConnection(1);
+        assert_eq!(hub.add(connection, Topic::Root, Detail::None), Err(max));
+    }
+
+    #[test]
+    fn all_connections_have_a_limit() {
+        let hub = Hub::new(2, 2);
+        let ((one, _a), (two, _b)) = (connection(1, 1), connection(2, 1));
+        for _ in 0..2 {
+            hub.add(one.clone(), Topic::Root, Detail::None).unwrap();
+        }
+        assert_eq!(hub.add(two.clone(), Topic::Root, Detail::None), Err(TooMany::OfAll(2)));
+        hub.remove_connection(1);
+        assert!(hub.add(two, Topic::Root, Detail::None).is_ok());
     }
 
     #[tokio::test]
     async fn a_client_that_does_not_read_is_told_to_go() {
-        let hub = Hub::new(1);
+        let hub = Hub::new(1, 10);
         let (connection, queue) = connection(1, 1);
         hub.add(connection, Topic::Root, Detail::None).unwrap();
         for _ in 0..2 {
-            hub.of(&Topic::Root).iter().for_each(|subscription| subscription.notify("1"));
+            hub.of(&Topic::Root).iter().for_each(|subscription| subscription.notify(Some(&five())));
         }
         queue.overrun().wait().await;
     }

@@ -1,11 +1,13 @@
 //! The server: listeners, connections, and the end of both.
 
+mod connections;
 mod dispatch;
 mod feed;
 mod http;
 mod hub;
 mod metrics;
 mod notify;
+mod payload;
 mod port;
 mod queue;
 mod quic;
@@ -19,19 +21,17 @@ mod write_timeout;
 use core::{fmt, net::SocketAddr, time::Duration};
 use std::{io, sync::Arc};
 
-use axum::Router;
-use hyper_util::server::graceful::GracefulShutdown;
 use selkie_node::Node;
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-};
+use tokio::net::TcpListener;
 
 pub use self::service::Service;
 use crate::{
     methods::Addresses,
     options::Options,
-    server::shared::{GRACE, Permit, Shared},
+    server::{
+        connections::Connections,
+        shared::{GRACE, Shared},
+    },
 };
 
 /// A port that cannot be listened on.
@@ -80,7 +80,7 @@ impl Server {
         };
         let mut service = Service::start(node, options, addresses);
         let shared = Arc::clone(&service.shared);
-        let connections = Arc::new(Semaphore::new(shared.options.limits.connections_max));
+        let connections = Connections::tcp(&shared.options.limits);
         for listener in [rpc, websocket] {
             let connections = Arc::clone(&connections);
             service.tasks.spawn(accept(listener, Arc::clone(&shared), connections));
@@ -140,9 +140,10 @@ async fn websocket_listener(options: &Options, rpc: u16) -> Result<TcpListener, 
 }
 
 /// Accepts connections until the server stops, then waits for them to end.
-async fn accept(listener: TcpListener, shared: Arc<Shared>, connections: Arc<Semaphore>) {
+async fn accept(listener: TcpListener, shared: Arc<Shared>, connections: Arc<Connections>) {
     let router = http::router(&shared);
-    let graceful = GracefulShutdown::new();
+    // Closed when the last connection has ended.
+    let (open, mut ended) = tokio::sync::mpsc::channel::<()>(1);
     let mut stopping = shared.stopping.clone();
     loop {
         let accepted = tokio::select! {
@@ -152,33 +153,28 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, connections: Arc<Sem
         let (stream, address) = match accepted {
             Ok(accepted) => accepted,
             Err(_) => {
-                // Out of file descriptors, most likely: others will be closed.
+                // Out of file descriptors, most likely.
+                connections.make_way();
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             }
         };
-        let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else {
+        let Some(permit) = connections.open(address.ip()) else {
             shared.metrics.refuse_connection();
             continue;
         };
-        let permit = Permit(Some(Arc::new(permit)));
-        let (router, options) = (router.clone(), &shared.options);
-        tokio::spawn(serve(stream, address, router, options, &graceful, permit));
+        // Answers are small and awaited.
+        let _ = stream.set_nodelay(true);
+        let is_local = address.ip().to_canonical().is_loopback();
+        let (router, shared) = (router.clone(), Arc::clone(&shared));
+        let connection = service::connection(stream, is_local, router, shared, permit);
+        let open = open.clone();
+        tokio::spawn(async move {
+            connection.await;
+            drop(open);
+        });
     }
+    drop(open);
     // What has not ended by then is cut off.
-    let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
-}
-
-fn serve(
-    stream: TcpStream,
-    address: SocketAddr,
-    router: Router,
-    options: &Options,
-    graceful: &GracefulShutdown,
-    permit: Permit,
-) -> impl Future<Output = ()> + Send + 'static {
-    // Answers are small and awaited.
-    let _ = stream.set_nodelay(true);
-    let is_local = address.ip().to_canonical().is_loopback();
-    service::connection(stream, is_local, router, options, graceful, permit)
+    let _ = tokio::time::timeout(GRACE, ended.recv()).await;
 }

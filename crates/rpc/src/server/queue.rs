@@ -3,26 +3,52 @@
 use std::sync::{
     Arc,
     atomic::{
-        AtomicUsize,
+        AtomicBool, AtomicUsize,
         Ordering::{Relaxed, SeqCst},
     },
 };
 
 use tokio::sync::{Notify, mpsc};
 
-use crate::options::Limits;
+use crate::{options::Limits, server::payload::Payload};
+
+/// A notification to a subscription.
+#[derive(Debug)]
+pub(crate) struct Notice {
+    /// The name of the subscription's kind.
+    pub(crate) name: &'static str,
+    /// The subscription.
+    pub(crate) id: u64,
+    pub(crate) payload: Arc<Payload>,
+}
+
+impl Notice {
+    /// Returns the notification as text; `None` if there is no space for it.
+    pub(crate) async fn text(&self) -> Option<String> {
+        let Self { name, id, payload } = self;
+        let result = payload.result().await?;
+        Some(format!(
+            r#"{{"jsonrpc":"2.0","method":"{name}Notification","params":{{"result":{result},"subscription":{id}}}}}"#
+        ))
+    }
+
+    /// Returns about how long the text is.
+    fn len(&self) -> usize {
+        self.payload.len()
+    }
+}
 
 /// The end of a queue that subscriptions have.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
-    texts: mpsc::Sender<String>,
+    notices: mpsc::Sender<Notice>,
     shared: Arc<Shared>,
 }
 
 /// The end of a queue that the connection has.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    texts: mpsc::Receiver<String>,
+    notices: mpsc::Receiver<Notice>,
     shared: Arc<Shared>,
 }
 
@@ -48,6 +74,7 @@ struct Shared {
     written: Notify,
     /// Tells the connection that its queue has overflowed.
     overrun: Notify,
+    has_overflowed: AtomicBool,
 }
 
 /// Creates the queue of a connection.
@@ -60,21 +87,31 @@ pub(crate) fn queue(limits: &Limits) -> (Sender, Receiver) {
         unwritten: AtomicUsize::new(0),
         written: Notify::new(),
         overrun: Notify::new(),
+        has_overflowed: AtomicBool::new(false),
     });
-    let sender = Sender { texts: sender, shared: Arc::clone(&shared) };
-    (sender, Receiver { texts: receiver, shared })
+    let sender = Sender { notices: sender, shared: Arc::clone(&shared) };
+    (sender, Receiver { notices: receiver, shared })
 }
 
 impl Sender {
-    /// Queues a notification. If it does not fit, the connection is told to close.
-    pub(crate) fn send(&self, text: String) {
-        let len = text.len();
+    /// Queues a notification. If it does not fit, the connection is told to close, and gets no more.
+    pub(crate) fn send(&self, notice: Notice) {
+        if self.has_overflowed() {
+            return;
+        }
+        let len = notice.len();
         let waiting = self.shared.bytes.fetch_add(len, Relaxed);
         let fits = waiting.saturating_add(len) <= self.shared.bytes_max;
         self.shared.unwritten.fetch_add(1, SeqCst);
-        if !fits || matches!(self.texts.try_send(text), Err(mpsc::error::TrySendError::Full(_))) {
+        if !fits || matches!(self.notices.try_send(notice), Err(mpsc::error::TrySendError::Full(_)))
+        {
             self.overrun();
         }
+    }
+
+    /// Returns whether the connection has missed a notification.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.shared.has_overflowed.load(Relaxed)
     }
 
     /// Waits until the connection has written all notifications. After an overflow, or where the client
@@ -91,16 +128,17 @@ impl Sender {
 
     /// Tells the connection that it has missed a notification, and has to close.
     pub(crate) fn overrun(&self) {
+        self.shared.has_overflowed.store(true, Relaxed);
         self.shared.overrun.notify_one();
     }
 }
 
 impl Receiver {
     /// Waits for the next notification.
-    pub(crate) async fn next(&mut self) -> Option<String> {
-        let text = self.texts.recv().await?;
-        self.shared.bytes.fetch_sub(text.len(), Relaxed);
-        Some(text)
+    pub(crate) async fn next(&mut self) -> Option<Notice> {
+        let notice = self.notices.recv().await?;
+        self.shared.bytes.fetch_sub(notice.len(), Relaxed);
+        Some(notice)
     }
 
     /// To be called when a notification has been written.
@@ -117,14 +155,21 @@ impl Receiver {
 
     /// Takes the next notification, if one waits.
     #[cfg(test)]
-    pub(crate) fn try_next(&mut self) -> Option<String> {
-        self.texts.try_recv().ok()
+    pub(crate) fn try_next(&mut self) -> Option<Notice> {
+        self.notices.try_recv().ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{budget::Budget, server::payload::Space};
+
+    fn notice(result: &str) -> Notice {
+        let space = Space { budget: Budget::new(10_000), bytes_max: 1000 };
+        let payload = Payload::new(&space, &result).unwrap();
+        Notice { name: "slot", id: 1, payload }
+    }
 
     fn limited(queue_max: usize, queue_bytes_max: usize) -> (Sender, Receiver) {
         queue(&Limits { queue_max, queue_bytes_max, ..Limits::default() })
@@ -133,8 +178,8 @@ mod tests {
     #[tokio::test]
     async fn more_notifications_than_the_limit_overflow() {
         let (sender, receiver) = limited(1, 100);
-        sender.send("1".to_owned());
-        sender.send("2".to_owned());
+        sender.send(notice("1"));
+        sender.send(notice("2"));
         receiver.overrun().wait().await;
     }
 
@@ -145,8 +190,8 @@ mod tests {
             tokio::time::timeout(std::time::Duration::ZERO, sender.written()).await.is_ok()
         };
         assert!(written(&sender).await);
-        sender.send("1".to_owned());
-        sender.send("2".to_owned());
+        sender.send(notice("1"));
+        sender.send(notice("2"));
         let waits = tokio::spawn({
             let sender = sender.clone();
             async move { sender.written().await }
@@ -164,12 +209,12 @@ mod tests {
     async fn more_bytes_than_the_limit_overflow_and_read_ones_do_not_count() {
         let (sender, mut receiver) = limited(100, 10);
         for _ in 0..3 {
-            sender.send("1234567890".to_owned());
-            assert_eq!(receiver.next().await.as_deref(), Some("1234567890"));
+            sender.send(notice("12345678"));
+            receiver.next().await.expect("a notification waits");
         }
         let none = tokio::time::timeout(std::time::Duration::ZERO, receiver.overrun().wait()).await;
         assert!(none.is_err());
-        sender.send("12345678901".to_owned());
+        sender.send(notice("123456789"));
         receiver.overrun().wait().await;
     }
 }

@@ -10,15 +10,15 @@ use quinn::{
 };
 use selkie_node::SendOptions;
 use solana_signature::Signature;
-use tokio::{
-    sync::Semaphore,
-    time::{error::Elapsed, timeout},
-};
+use tokio::time::{error::Elapsed, timeout};
 
 use crate::{
     methods::{TRANSACTION_BYTES_MAX, raw_transaction},
     options::Limits,
-    server::shared::{GRACE, Shared},
+    server::{
+        connections::{Connections, Permit},
+        shared::{GRACE, Shared},
+    },
 };
 
 /// The protocol that clients ask for in the handshake (agave: `ALPN_TPU_PROTOCOL_ID`).
@@ -63,7 +63,7 @@ fn transport(limits: &Limits) -> Result<TransportConfig, quinn::VarIntBoundsExce
 
 /// Accepts connections until the server stops.
 pub(super) async fn serve(endpoint: Endpoint, shared: Arc<Shared>) {
-    let connections = Arc::new(Semaphore::new(shared.options.limits.quic_connections_max));
+    let connections = Connections::quic(&shared.options.limits);
     let mut stopping = shared.stopping.clone();
     loop {
         let incoming = tokio::select! {
@@ -71,16 +71,19 @@ pub(super) async fn serve(endpoint: Endpoint, shared: Arc<Shared>) {
             _ = stopping.changed() => break,
         };
         let Some(incoming) = incoming else { break };
-        let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else {
+        let address = incoming.remote_address().ip();
+        let Some(permit) = connections.open(address) else {
             shared.metrics.refuse_connection();
             incoming.refuse();
             continue;
         };
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
-            // A connection that fails is the client's affair.
-            drop(connection(incoming, &shared).await);
-            drop(permit);
+            tokio::select! {
+                // A connection that fails is the client's affair.
+                ended = connection(incoming, &shared, &permit) => drop(ended),
+                () = permit.closed() => {}
+            }
         });
     }
     endpoint.close(VarInt::from_u32(0), b"the node stops");
@@ -89,12 +92,20 @@ pub(super) async fn serve(endpoint: Endpoint, shared: Arc<Shared>) {
 }
 
 /// Takes the streams of a connection until it ends. The transport limits how many are open at once.
-async fn connection(incoming: Incoming, shared: &Arc<Shared>) -> Result<(), ConnectionError> {
+async fn connection(
+    incoming: Incoming,
+    shared: &Arc<Shared>,
+    permit: &Permit,
+) -> Result<(), ConnectionError> {
     let handshake = timeout(shared.options.limits.quic_timeout, incoming.accept()?);
     let connection = handshake.await.map_err(|_| ConnectionError::TimedOut)??;
     loop {
         let stream = connection.accept_uni().await?;
-        tokio::spawn(transaction(stream, Arc::clone(shared)));
+        let (shared, busy) = (Arc::clone(shared), permit.busy());
+        tokio::spawn(async move {
+            transaction(stream, shared).await;
+            drop(busy);
+        });
     }
 }
 

@@ -1,13 +1,17 @@
 //! [`Service`]: what answers requests, without sockets.
 
+use core::pin::pin;
 use std::sync::Arc;
 
 use axum::{Router, body::Body};
-use hyper::{Request, body::Incoming, service::service_fn};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
+use hyper::{
+    Request,
+    body::Incoming,
+    header::{self, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
 };
+use hyper_util::rt::{TokioIo, TokioTimer};
 use selkie_node::Node;
 use solana_signature::Signature;
 use tokio::{
@@ -21,11 +25,10 @@ use crate::{
     methods::Addresses,
     options::Options,
     server::{
-        dispatch, feed, http,
-        hub::Hub,
-        metrics::Metrics,
-        quic,
-        shared::{Peer, Permit, Shared},
+        connections::Permit,
+        dispatch::Client,
+        feed, http, quic,
+        shared::{Peer, Shared},
         write_timeout::WriteTimeout,
     },
 };
@@ -46,14 +49,7 @@ impl Service {
     #[must_use]
     pub fn start(node: Node, options: Options, addresses: Addresses) -> Self {
         let (stop, stopping) = watch::channel(false);
-        let shared = Arc::new(Shared {
-            hub: Hub::new(options.limits.subscriptions_max),
-            metrics: Metrics::default(),
-            node,
-            options,
-            addresses,
-            stopping,
-        });
+        let shared = Arc::new(Shared::new(node, options, addresses, stopping));
         let mut tasks = JoinSet::new();
         tasks.spawn(feed::run(Arc::clone(&shared)));
         tasks.spawn(feed::tick(Arc::clone(&shared)));
@@ -68,8 +64,8 @@ impl Service {
 
     /// Answers the body of a request from this machine. `None` if there is nothing to answer.
     pub async fn answer(&self, body: &[u8]) -> Option<Vec<u8>> {
-        let answer = dispatch::answer(&self.shared, &Peer::LOCAL, body).await?;
-        serde_json::to_vec(&answer).ok()
+        let answer = Client::new(&self.shared, &Peer::LOCAL).answer(body).await.into_bytes();
+        (!answer.is_empty()).then_some(answer)
     }
 
     /// Serves HTTP and WebSocket on a connection from this machine until it ends.
@@ -77,8 +73,8 @@ impl Service {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (router, options) = (http::router(&self.shared), &self.shared.options);
-        connection(stream, true, router, options, &GracefulShutdown::new(), Permit(None)).await;
+        let router = http::router(&self.shared);
+        connection(stream, true, router, Arc::clone(&self.shared), Permit::UNLIMITED).await;
     }
 
     /// Takes a transaction as it comes over QUIC, and returns its signature; `None` if it is no
@@ -96,30 +92,40 @@ impl Service {
     }
 }
 
-/// Serves the requests of a connection.
-pub(super) fn connection<S>(
+/// Serves the requests of a connection, until it ends or must make way for another.
+///
+/// It speaks HTTP/1.1 alone, as all clients of a local node do: a connection of HTTP/2 may ask for many
+/// answers and take none of them while it looks alive.
+pub(super) async fn connection<S>(
     stream: S,
     is_local: bool,
     router: Router,
-    options: &Options,
-    graceful: &GracefulShutdown,
+    shared: Arc<Shared>,
     permit: Permit,
-) -> impl Future<Output = ()> + Send + use<S>
-where
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let closed = permit.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let origin = request.headers().get(hyper::header::ORIGIN);
-        let origin = origin.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned());
-        request.extensions_mut().insert(Peer { is_local, origin });
+        let header = |name| request.headers().get(name).map(|it: &HeaderValue| it.as_bytes());
+        let text = |name| header(name).map(|it| String::from_utf8_lossy(it).into_owned());
+        let peer = Peer { is_local, origin: text(header::ORIGIN), host: text(header::HOST) };
+        request.extensions_mut().insert(peer);
         request.extensions_mut().insert(permit.clone());
         router.clone().call(request.map(Body::new))
     });
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(options.limits.head_timeout);
-    let stream = TokioIo::new(WriteTimeout::new(stream, options.limits.send_timeout));
-    let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
-    let connection = graceful.watch(connection);
-    // A connection that fails is the client's affair.
-    async move { drop(connection.await) }
+    let limits = &shared.options.limits;
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.head_timeout);
+    let stream = TokioIo::new(WriteTimeout::new(stream, limits.send_timeout));
+    let mut connection = pin!(builder.serve_connection(stream, service).with_upgrades());
+    let mut stopping = shared.stopping.clone();
+    tokio::select! {
+        // A connection that fails is the client's affair.
+        ended = connection.as_mut() => return drop(ended),
+        () = closed.closed() => return,
+        _ = stopping.changed() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    drop(connection.await);
 }

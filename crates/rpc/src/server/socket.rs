@@ -8,20 +8,33 @@ use std::{
     time::Duration,
 };
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
-use serde_json::Value;
-use tokio::time::timeout;
-
-use crate::{
-    error::RpcError,
-    methods::Reply,
-    server::{
-        dispatch::{self, Request, Response, response},
-        hub::Connection,
-        queue::{Overrun, Receiver, queue},
-        shared::{Peer, Permit, Shared},
-        subscribe,
+use axum::body::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::timeout,
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Message,
+        protocol::{
+            CloseFrame, Role, WebSocketConfig,
+            frame::{
+                Frame,
+                coding::{CloseCode, Data, OpCode},
+            },
+        },
     },
+};
+
+use crate::server::{
+    connections::Permit,
+    dispatch::Client,
+    hub::Connection,
+    queue::{Overrun, Receiver, queue},
+    shared::{Peer, Shared},
+    subscribe,
 };
 
 /// Numbers of connections; they only have to differ.
@@ -33,8 +46,26 @@ const SILENT_INTERVALS: u32 = 3;
 /// How long a client may take to read the last message.
 const FAREWELL: Duration = Duration::from_millis(100);
 
+/// The sizes of the buffers of a WebSocket, in bytes. Messages from clients are short.
+const READ_BUFFER_BYTES: usize = 2048;
+const WRITE_BUFFER_BYTES: usize = 4096;
+
+/// Long messages are written in parts of so many bytes, so that no more is copied, and kept by the
+/// connection.
+const PART_BYTES: usize = 64 * 1024;
+
 /// Serves a WebSocket until either side closes it; until then it counts as a connection.
-pub(super) async fn serve(socket: WebSocket, shared: Arc<Shared>, peer: Peer, permit: Permit) {
+pub(super) async fn serve<S>(stream: S, shared: Arc<Shared>, peer: Peer, permit: Permit)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let max = Some(shared.options.limits.message_bytes_max);
+    let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .max_message_size(max)
+        .max_frame_size(max);
+    let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
     let (queue, notifications) = queue(&shared.options.limits);
     let connection = Connection { id: NEXT.fetch_add(1, Relaxed), queue };
     shared.metrics.open_socket();
@@ -50,15 +81,15 @@ pub(super) async fn serve(socket: WebSocket, shared: Arc<Shared>, peer: Peer, pe
     drop(permit);
 }
 
-struct Session<'a> {
-    socket: WebSocket,
+struct Session<'a, S> {
+    socket: WebSocketStream<S>,
     shared: &'a Arc<Shared>,
     peer: Peer,
     connection: Connection,
     overrun: Overrun,
 }
 
-impl Session<'_> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
     /// Serves until the end, and returns what to close with; `None` if the client has closed.
     async fn run(&mut self, mut notifications: Receiver) -> Option<CloseFrame> {
         let mut stopping = self.shared.stopping.clone();
@@ -66,27 +97,31 @@ impl Session<'_> {
         let mut silent = 0_u32;
         loop {
             tokio::select! {
-                message = self.socket.recv() => {
+                message = self.socket.next() => {
                     silent = 0;
                     self.receive(message?.ok()?).await?;
                 }
-                text = notifications.next() => {
-                    self.write(Message::text(text?)).await?;
+                notice = notifications.next() => {
+                    let Some(text) = notice?.text().await else {
+                        self.connection.queue.overrun();
+                        continue;
+                    };
+                    self.write_text(text.into()).await?;
                     notifications.wrote_one();
                 }
                 _ = ping.tick() => {
                     silent = silent.saturating_add(1);
                     if silent > SILENT_INTERVALS {
-                        return Some(frame(close_code::POLICY, "no sign of life"));
+                        return Some(frame(CloseCode::Policy, "no sign of life"));
                     }
                     self.write(Message::Ping(Vec::new().into())).await?;
                 }
                 () = self.overrun.wait() => {
                     self.shared.metrics.drop_socket();
                     tracing::warn!("a client reads notifications too slowly and is let go");
-                    return Some(frame(close_code::POLICY, "notifications are read too slowly"));
+                    return Some(frame(CloseCode::Policy, "notifications are read too slowly"));
                 }
-                _ = stopping.changed() => return Some(frame(close_code::AWAY, "the node stops")),
+                _ = stopping.changed() => return Some(frame(CloseCode::Away, "the node stops")),
             }
         }
     }
@@ -97,46 +132,33 @@ impl Session<'_> {
             Message::Text(text) => text.as_bytes(),
             Message::Binary(bytes) => bytes,
             Message::Close(_) => return None,
-            Message::Ping(_) | Message::Pong(_) => return Some(()),
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => return Some(()),
         };
-        let answer = match serde_json::from_slice(body) {
-            Err(_) => Some(response(Value::Null, Err(RpcError::parse_error()))),
-            Ok(Value::Array(requests)) => return self.batch(requests).await,
-            Ok(request) => self.one(request).await,
-        };
-        self.send(answer).await
-    }
-
-    async fn batch(&mut self, requests: Vec<Value>) -> Option<()> {
-        let mut answers = Vec::new();
-        for request in requests {
-            answers.extend(self.one(request).await);
+        let Self { shared, peer, connection, .. } = self;
+        let mut client = Client { connection: Some(connection), ..Client::new(shared, peer) };
+        let text = client.answer(body).await;
+        let began = client.began;
+        if text.len() > 0 {
+            self.write_text(Bytes::from_owner(text)).await?;
         }
-        let began: Vec<u64> = answers.iter().filter_map(id_of).collect();
-        if answers.is_empty() {
-            return Some(());
-        }
-        self.write(Message::text(serde_json::to_string(&answers).ok()?)).await?;
         for id in began {
             subscribe::catch_up_soon(self.shared, id);
         }
         Some(())
     }
 
-    async fn one(&mut self, request: Value) -> Option<Response> {
-        let request = match Request::read(request) {
-            Ok(request) => request,
-            Err((id, error)) => return Some(response(id, Err(error))),
-        };
-        let id = request.id.clone();
-        let (method, params) = (request.method.as_str(), request.params.as_ref());
-        let result = match subscribe::handle(self.shared, &self.connection, method, params) {
-            Some(result) => result.map(Reply::Value),
-            // Clients send the notification `ping` to keep connections open.
-            None if id.is_none() => return None,
-            None => dispatch::call(self.shared, &self.peer, request).await,
-        };
-        id.map(|id| response(id, result))
+    /// Writes a text, a long one in parts. `None` as for [`Session::write`].
+    async fn write_text(&mut self, mut text: Bytes) -> Option<()> {
+        let mut kind = Data::Text;
+        loop {
+            let part = text.split_to(text.len().min(PART_BYTES));
+            let is_last = text.is_empty();
+            self.write(Message::Frame(Frame::message(part, OpCode::Data(kind), is_last))).await?;
+            if is_last {
+                return Some(());
+            }
+            kind = Data::Continue;
+        }
     }
 
     /// Writes a message. `None` if the client has closed, or does not read it in time or while its
@@ -153,27 +175,8 @@ impl Session<'_> {
         }
         written?.ok()
     }
-
-    /// Sends an answer, and what a subscription that it begins has missed.
-    async fn send(&mut self, answer: Option<Response>) -> Option<()> {
-        let Some(answer) = answer else { return Some(()) };
-        let began = id_of(&answer);
-        self.write(Message::text(serde_json::to_string(&answer).ok()?)).await?;
-        if let Some(id) = began {
-            subscribe::catch_up_soon(self.shared, id);
-        }
-        Some(())
-    }
 }
 
-/// Returns the id of the subscription that an answer may announce.
-fn id_of(answer: &Response) -> Option<u64> {
-    match &answer.result {
-        Some(Reply::Value(value)) => value.as_u64(),
-        _ => None,
-    }
-}
-
-fn frame(code: u16, reason: &'static str) -> CloseFrame {
+fn frame(code: CloseCode, reason: &'static str) -> CloseFrame {
     CloseFrame { code, reason: reason.into() }
 }

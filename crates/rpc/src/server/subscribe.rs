@@ -18,7 +18,7 @@ use crate::{
     methods::{SUBSCRIPTIONS, Subscribers, SubscriptionRow, rank},
     params::Params,
     server::{
-        hub::Connection,
+        hub::{Connection, TooMany},
         notify,
         shared::Shared,
         topic::{Detail, Topic},
@@ -78,8 +78,12 @@ fn begin(
         "root" => (Topic::Root, Detail::None),
         _ => (Topic::SlotsUpdates, Detail::None),
     };
-    let id = shared.hub.add(connection.clone(), topic, detail).map_err(|max| {
-        RpcError::refused(format!("too many subscriptions: the limit of a connection is {max}"))
+    let id = shared.hub.add(connection.clone(), topic, detail).map_err(|too_many| {
+        let (of, max) = match too_many {
+            TooMany::OfConnection(max) => ("a connection", max),
+            TooMany::OfAll(max) => ("all connections", max),
+        };
+        RpcError::refused(format!("too many subscriptions: the limit of {of} is {max}"))
     })?;
     Ok(json!(id))
 }
@@ -110,12 +114,13 @@ fn catch_up(shared: &Shared, signature: &Signature) -> Vec<Connection> {
         if shared.hub.of(&topic).is_empty() {
             continue;
         }
-        let Some(landed) = shared.node.transaction(signature) else { break };
-        if rank(shared.node.commitment_of(landed.slot)) < rank(level) {
+        let Some(status) = shared.node.statuses(&[*signature]).pop().flatten() else { break };
+        if rank(status.commitment) < rank(level) {
             break;
         }
+        let payload = notify::signature_result(shared, status.slot, &status.result);
         for subscription in shared.hub.take(&topic) {
-            subscription.notify(&notify::signature_result(&landed));
+            subscription.notify(payload.as_ref());
             notified.push(subscription.connection.clone());
         }
     }

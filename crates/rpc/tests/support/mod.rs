@@ -1,4 +1,5 @@
 //! A node and its server for tests, and requests over sockets.
+#![allow(dead_code, reason = "each test file uses some of them")]
 
 use std::{
     io::{Read as _, Write as _},
@@ -8,9 +9,48 @@ use std::{
 use selkie_node::Node;
 use selkie_rpc::{Options, Server};
 use tokio::runtime::Runtime;
+use tokio_tungstenite::tungstenite::{self, HandshakeError, Message, WebSocket};
+
+/// A WebSocket.
+pub(crate) struct Socket(WebSocket<TcpStream>);
+
+impl Socket {
+    /// Opens one; the error is the status that the server answers with.
+    pub(crate) fn connect(node: &TestNode) -> Result<Self, u16> {
+        match tungstenite::client("ws://localhost/", node.connect()) {
+            Ok((socket, _)) => Ok(Self(socket)),
+            Err(HandshakeError::Failure(tungstenite::Error::Http(answer))) => {
+                Err(answer.status().as_u16())
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Sends a request and returns the answer, which comes before notifications.
+    pub(crate) fn ask(&mut self, body: &str) -> String {
+        self.0.send(Message::text(body)).unwrap();
+        self.read()
+    }
+
+    /// Reads the next text.
+    pub(crate) fn read(&mut self) -> String {
+        loop {
+            if let Message::Text(text) = self.0.read().unwrap() {
+                return text.to_string();
+            }
+        }
+    }
+}
+
+impl core::fmt::Debug for Socket {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("a WebSocket")
+    }
+}
 
 /// A node with a server on free ports.
 pub(crate) struct TestNode {
+    node: Node,
     server: Option<Server>,
     runtime: Runtime,
 }
@@ -30,8 +70,13 @@ impl TestNode {
     pub(crate) fn start_node(node: selkie_node::Options, options: Options) -> Self {
         let runtime = Runtime::new().unwrap();
         let node = Node::start(node).unwrap();
-        let server = runtime.block_on(Server::start(node, options)).unwrap();
-        Self { server: Some(server), runtime }
+        let server = runtime.block_on(Server::start(node.clone(), options)).unwrap();
+        Self { node, server: Some(server), runtime }
+    }
+
+    /// Returns the node.
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
     }
 
     /// Opens a connection.
