@@ -249,6 +249,7 @@ pub fn compile(
         sources: vec![project.root.join("Cargo.toml")],
         toolchain: compiler.name(),
         target: target.to_owned(),
+        has_other_layout: None,
         icf: Icf::Safe,
     };
     let (assembly, sources): (Vec<_>, Vec<_>) = sources.iter().partition(|it| is_assembly(it));

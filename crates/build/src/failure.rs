@@ -6,6 +6,15 @@ use std::path::Path;
 use selkie_asm::{Object, Output};
 use selkie_link::LinkError;
 
+use crate::layout::Difference;
+
+/// Why layouts differ.
+pub const LAYOUT_CAUSE: &str = "which aligns 128-bit integers to 8 bytes instead of 16";
+
+/// What to do about it.
+pub const LAYOUT_HELP: &str = "use [u8; 16] or two u64 for the integer, or add padding that is the same for both; \
+    or build with --toolchain official, or on Linux";
+
 /// The reason why a build failed.
 #[derive(Debug)]
 pub enum Failure {
@@ -22,6 +31,13 @@ pub enum Failure {
     Assembler(Output<Object>),
     /// The objects cannot be linked.
     Link(Vec<LinkError>),
+    /// Types that may lie over the bytes of accounts have another layout than officially.
+    Layout {
+        /// The types.
+        differences: Vec<Difference>,
+        /// Why the compiler could not be given the official layout.
+        reason: String,
+    },
 }
 
 impl Failure {
@@ -42,6 +58,14 @@ impl fmt::Display for Failure {
             Self::Setup { message, help } => write!(f, "{message}\n{help}"),
             Self::Compiler(command) => write!(f, "the compiler failed: {command}"),
             Self::Assembler(output) => f.write_str(&output.render(false)),
+            Self::Layout { differences, reason } => {
+                writeln!(
+                    f,
+                    "types have another layout than with the official toolchain, {LAYOUT_CAUSE}"
+                )?;
+                differences.iter().try_for_each(|it| writeln!(f, "  {it}"))?;
+                write!(f, "({reason})")
+            }
             Self::Link(errors) => errors.iter().try_for_each(|error| writeln!(f, "{error}")),
         }
     }

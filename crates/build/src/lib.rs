@@ -11,6 +11,7 @@
 //! | [`rust`] | Rust: running cargo, and collecting its objects |
 //! | `toolchain` | finding a Rust toolchain with LLVM 23 and the standard library's source |
 //! | `target` | the target specification for rustc |
+//! | [`layout`] | types that the official toolchain lays out otherwise |
 //! | `llvm` | the toolchain's LLVM with the official alignment of 128-bit integers |
 //! | `overlay` | the standard library's source, patched for Solana |
 //! | `collect` | the stand-in for rustc's linker, which keeps its inputs |
@@ -33,6 +34,7 @@ mod collect;
 mod dependency;
 pub mod failure;
 pub mod idl;
+pub mod layout;
 mod llvm;
 mod metadata;
 pub mod official;
@@ -54,6 +56,7 @@ use selkie_link::Linked;
 
 pub use crate::{
     failure::Failure,
+    layout::Difference,
     options::{Compiled, Options, Progress},
     project::Project,
     system::in_path,
@@ -66,6 +69,8 @@ pub struct Built {
     pub stripped: Linked,
     /// The same program with symbols and debug information, for tools.
     pub whole: Linked,
+    /// Types that the official toolchain lays out otherwise, and that cannot lie over accounts' bytes.
+    pub differences: Vec<Difference>,
 }
 
 /// Runs as the linker or the compiler that cargo was given, and returns the exit code; `None` if
@@ -83,7 +88,8 @@ pub fn run_for_cargo(arguments: Vec<OsString>) -> Option<io::Result<u8>> {
 ///
 /// # Errors
 ///
-/// [`Failure::Link`] with all errors of the linker.
+/// [`Failure::Link`] with all errors of the linker, [`Failure::Layout`] if types that may lie over the bytes
+/// of accounts have another layout than with the official toolchain.
 pub fn link(compiled: &Compiled, options: &Options) -> Result<Built, Failure> {
     let inputs: Vec<selkie_link::Input<'_>> =
         compiled.objects.iter().map(|(name, bytes)| selkie_link::Input { name, bytes }).collect();
@@ -97,5 +103,16 @@ pub fn link(compiled: &Compiled, options: &Options) -> Result<Built, Failure> {
         };
         selkie_link::link(&inputs, &options).map_err(Failure::Link)
     };
-    Ok(Built { whole: link(false)?, stripped: link(true)? })
+    let (whole, stripped) = (link(false)?, link(true)?);
+    let Some(reason) = &compiled.has_other_layout else {
+        return Ok(Built { whole, stripped, differences: Vec::new() });
+    };
+    let (refused, differences): (Vec<_>, Vec<_>) =
+        layout::differences(whole.debug_elf.as_ref().unwrap_or(&whole.elf))
+            .into_iter()
+            .partition(|it| it.is_pointed_to);
+    match refused.is_empty() {
+        true => Ok(Built { whole, stripped, differences }),
+        false => Err(Failure::Layout { differences: refused, reason: reason.clone() }),
+    }
 }

@@ -70,6 +70,14 @@ impl Llvm {
         }
     }
 
+    /// Returns why 128-bit integers are aligned otherwise than officially, if they are.
+    pub(crate) fn difference(&self) -> Option<&str> {
+        match self {
+            Self::Official(_) => None,
+            Self::Own(reason) => Some(reason),
+        }
+    }
+
     /// Tells the wrapper that `cargo` starts of the copy.
     pub(crate) fn pass_to(&self, cargo: &mut Command) {
         match self {

@@ -50,6 +50,8 @@ pub struct Compiled {
     pub toolchain: String,
     /// The `target` folder of the project.
     pub target: PathBuf,
+    /// Why the layout of 128-bit integers is not that of the official toolchain; `None` if it is.
+    pub has_other_layout: Option<String>,
     /// Which equal functions the linker may fold into one.
     pub icf: Icf,
 }

@@ -50,10 +50,12 @@ pub fn sysroot(named: Option<&str>) -> Result<PathBuf, Failure> {
     Toolchain::find(named).map(|toolchain| toolchain.root)
 }
 
-/// Flags for all crates: the backend of `getrandom` that the linker provides, and the revision of the
-/// wrapper. Cargo compiles again what was compiled with other flags, so the revision has to change
+/// Flags for all crates: the backend of `getrandom` that the linker provides, the architecture's name in
+/// the official toolchain (rustc itself knows the one of its code generator, `bpf`, and has a lint against
+/// a second name), and the revision of the wrapper. Cargo compiles again what was compiled with other flags, so the revision has to change
 /// with what the wrapper does.
-const FLAGS: &str = "--cfg getrandom_backend=\"custom\" --cfg selkie_wrapper=\"2\"";
+const FLAGS: &str = "--cfg getrandom_backend=\"custom\" --cfg target_arch=\"sbf\" \
+    --check-cfg=cfg(target_arch,values(\"sbf\")) -Aexplicit_builtin_cfgs_in_flags --cfg selkie_wrapper=\"2\"";
 
 /// The environment variable that sets the debug information of the release profile.
 const DEBUG_VARIABLE: &str = "CARGO_PROFILE_RELEASE_DEBUG";
@@ -139,6 +141,7 @@ pub fn compile(
         sources: job.sources(&output),
         toolchain: toolchain.title(),
         target: job.target,
+        has_other_layout: job.llvm.difference().map(str::to_owned),
         icf: Icf::All,
     })
 }

@@ -33,7 +33,8 @@ pub(crate) fn specification(llvm: &Llvm) -> String {
     let target = json!({
         "arch": "bpf",
         "os": "solana",
-        "vendor": "unknown",
+        "vendor": "solana",
+        "target-family": ["solana"],
         "llvm-target": "bpfel",
         "data-layout": llvm.data_layout(),
         "target-pointer-width": 64,

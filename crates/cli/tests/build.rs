@@ -48,6 +48,8 @@ macro_rules! tests {
 const TESTS: &[(&str, Needs, fn())] = tests! {
     C c_programs_build_with_every_installed_clang
     Rust rust_programs_build_with_and_without_std
+    Rust types_have_the_layout_of_the_official_toolchain
+    Rust other_layouts_are_refused_where_the_compiler_keeps_its_own
     Rust rust_programs_are_the_same_wherever_they_are_built
     Rust optimised_programs_are_debugged_backwards
     C programs_in_c_are_debugged_backwards
@@ -219,6 +221,58 @@ fn rust_programs_build_with_and_without_std() {
         assert!(panicked.text().contains(&format!("src/lib.rs:{line}:5")), "{}", panicked.text());
     }
 }
+
+/// The program asserts sizes, offsets and conditions while it is compiled, and then reads an account.
+fn types_have_the_layout_of_the_official_toolchain() {
+    let place = Place::new("build-layout");
+    copy(&repository().join("testdata/build"), &place.folder);
+    for version in VERSIONS {
+        let built = place.build("layout", &["--arch", version]);
+        let program = built["program"].as_str().expect("it was built");
+        let read = place.both(program, &["--data", "u64:1,u64:7,u64:1,u64:3"]);
+        assert_eq!(read.code, Some(0), "{}", read.text());
+        let refused = place.both(program, &["--data", "u64:1,u64:7,u64:2,u64:3"]);
+        assert_eq!(refused.code, Some(1), "{}", refused.text());
+    }
+}
+
+/// A toolchain whose LLVM is part of its rustc, as on macOS: here one without a library beside it.
+#[cfg(unix)]
+fn other_layouts_are_refused_where_the_compiler_keeps_its_own() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let place = Place::new("build-own-layout");
+    copy(&repository().join("testdata/build"), &place.folder);
+    let real = rust::sysroot(None).expect("the test needs it");
+    let toolchain = place.folder.join("static-llvm");
+    for folder in ["bin", "lib"] {
+        fs::create_dir_all(toolchain.join(folder)).expect("the folder is writable");
+    }
+    symlink(real.join("lib/rustlib"), toolchain.join("lib/rustlib")).expect("it is writable");
+    for name in ["cargo", "rustc"] {
+        let (program, start) = (real.join("bin").join(name), toolchain.join("bin").join(name));
+        fs::write(&start, format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display()))
+            .expect("the folder is writable");
+        fs::set_permissions(&start, fs::Permissions::from_mode(0o755)).expect("it is there");
+    }
+    let toolchain = toolchain.to_str().expect("the path is text");
+    let output = place.run_in("layout-own", &["build", "--toolchain", toolchain]);
+    assert_eq!(output.code, Some(1), "{}", output.text());
+    let expected = [
+        "field `liquidity` of `layout_own::Pool` is at offset 16, and at 8 with the official toolchain",
+        "field `pool` of `layout_own::Nested` is at offset 16, and at 8 with the official toolchain",
+        "field `value` of `layout_own::Price` is at offset 16, and at 8 with the official toolchain",
+        "--toolchain official",
+    ];
+    for text in expected {
+        assert!(output.text().contains(text), "no `{text}` in\n{}", output.text());
+    }
+    assert!(!output.text().contains("Same"), "{}", output.text());
+    // The toolchain as it is has the official layout.
+    place.build("layout-own", &[]);
+}
+
+#[cfg(not(unix))]
+fn other_layouts_are_refused_where_the_compiler_keeps_its_own() {}
 
 fn rust_programs_are_the_same_wherever_they_are_built() {
     let build = |name| {

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use selkie::Signer as _;
 use selkie_build::{
-    Built, Compiled, Failure, Options, Progress, Project, c, idl,
+    Built, Compiled, Failure, Options, Progress, Project, c, failure, idl,
     official::{self, Official},
     project::Language,
     rust,
@@ -250,6 +250,9 @@ impl<'a> Job<'a> {
         });
         match linked {
             Ok((compiled, built)) => {
+                for it in &built.differences {
+                    ui.warning(&format!("{it}, {}", failure::LAYOUT_CAUSE))?;
+                }
                 let sizes = Some(Sizes::of(&built.stripped));
                 let forms = self.forms(built);
                 let Compiled { name, toolchain, sources, target, .. } = compiled;
@@ -277,6 +280,15 @@ impl<'a> Job<'a> {
             Failure::Compiler(command) => {
                 Ok(Err(self.refused("compile", json!([{ "command": command }]))))
             }
+            Failure::Layout { differences, reason } => {
+                let shown: Vec<String> = differences.iter().map(ToString::to_string).collect();
+                if !ui.json {
+                    let cause = failure::LAYOUT_CAUSE;
+                    let error = format!("{}, {cause} ({reason})", shown.join("\n  "));
+                    ui.fail(&error, Some(failure::LAYOUT_HELP));
+                }
+                Ok(Err(self.refused("layout", json!(shown))))
+            }
             setup @ Failure::Setup { .. } => with_help(Err(setup)),
         }
     }
@@ -290,7 +302,7 @@ impl<'a> Job<'a> {
     }
 
     fn forms(&self, built: Built) -> Forms {
-        let Built { whole, stripped } = built;
+        let Built { whole, stripped, .. } = built;
         let program = if self.args.debug { whole.elf.clone() } else { stripped.elf };
         Forms { program, debug: whole.debug_elf.unwrap_or(whole.elf) }
     }
