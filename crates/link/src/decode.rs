@@ -227,10 +227,8 @@ impl Decoder {
                 let message = format!("a call of `{}`, which is not a function", symbol.name);
                 Err(LinkError::new(message).help("correct its declaration, or define a function"))
             }
-            Target::Number(0) => {
-                let message = format!("a call of the undefined weak symbol `{}`", symbol.name);
-                Err(LinkError::new(message).help("define it, or do not call it"))
-            }
+            // An undefined weak function: a program calls it where its address is not 0.
+            Target::Number(0) => Ok(Reference::Syscall("abort")),
             Target::Number(number) => syscall_by_key(u32::try_from(number).unwrap_or_default()),
         }
     }

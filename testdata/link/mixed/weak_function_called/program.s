@@ -1,0 +1,9 @@
+; A weak function that no object defines has the address 0, and a call of it is a trap.
+.weak hook
+.globl entrypoint
+entrypoint:
+    lddw r1, hook
+    call hook
+without:
+    mov64 r0, 0
+    exit
