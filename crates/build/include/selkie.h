@@ -94,6 +94,39 @@ static inline void *sol_alloc(uint64_t bytes) {
     return (void *)top;
 }
 
+/* ---- Integers of 128 bits ------------------------------------------------------------------ */
+
+/* Clang has these operations as calls that it cannot compile for BPF. Sums, differences, comparisons,
+ * quotients and shifts by constants are C's own. */
+
+typedef unsigned __int128 sol_wide;
+
+/* Returns the low 128 bits of a product. */
+static inline sol_wide sol_wide_multiply(sol_wide a, sol_wide b) {
+    uint64_t a_low = (uint32_t)a, a_high = (uint64_t)a >> 32;
+    uint64_t b_low = (uint32_t)b, b_high = (uint64_t)b >> 32;
+    uint64_t low = a_low * b_low, left = a_high * b_low, right = a_low * b_high;
+    uint64_t middle = (low >> 32) + (uint32_t)left + (uint32_t)right;
+    uint64_t high = a_high * b_high + (left >> 32) + (right >> 32) + (middle >> 32);
+    high += (uint64_t)(a >> 64) * (uint64_t)b + (uint64_t)a * (uint64_t)(b >> 64);
+    return (sol_wide)high << 64 | (middle << 32 | (uint32_t)low);
+}
+
+/* Shifts by 0 to 127 bits. Bits that are shifted in are zero. */
+static inline sol_wide sol_wide_shift_left(sol_wide value, uint32_t bits) {
+    uint64_t low = (uint64_t)value, high = (uint64_t)(value >> 64);
+    if (bits >= 64) return (sol_wide)(low << (bits - 64)) << 64;
+    if (bits == 0) return value;
+    return (sol_wide)(high << bits | low >> (64 - bits)) << 64 | low << bits;
+}
+
+static inline sol_wide sol_wide_shift_right(sol_wide value, uint32_t bits) {
+    uint64_t low = (uint64_t)value, high = (uint64_t)(value >> 64);
+    if (bits >= 64) return high >> (bits - 64);
+    if (bits == 0) return value;
+    return (sol_wide)(high >> bits) << 64 | (low >> bits | high << (64 - bits));
+}
+
 /* ---- Addresses and slices ------------------------------------------------------------------ */
 
 typedef struct {
@@ -145,18 +178,18 @@ typedef struct {
 
 #define SOL_ACCOUNT_GROWTH_MAX 10240
 
-/* Parses the input. Returns `false` if there are more accounts than the capacity. */
-static inline bool sol_read_input(const uint8_t *input, sol_input *out) {
-    uint64_t capacity = out->account_count, count = *(const uint64_t *)input;
+/* Parses the input with the first `capacity` accounts; others are passed over. Returns `false` if the
+ * input is malformed. */
+static inline bool sol_read_accounts(const uint8_t *input, sol_input *out, uint64_t capacity) {
+    uint64_t count = *(const uint64_t *)input;
     uint8_t *at = (uint8_t *)input + 8;
-    if (count > capacity) return false;
     for (uint64_t i = 0; i < count; i++) {
-        sol_account *account = &out->accounts[i];
+        sol_account other, *account = i < capacity ? &out->accounts[i] : &other;
         uint8_t first = at[0];
         if (first != 0xff) {
             /* A duplicate account: the index of the first occurrence. */
             if (first >= i) return false;
-            *account = out->accounts[first];
+            if (i < capacity) *account = out->accounts[first];
             at += 8;
             continue;
         }
@@ -178,6 +211,12 @@ static inline bool sol_read_input(const uint8_t *input, sol_input *out) {
     out->data = at + 8;
     out->program_id = (const sol_pubkey *)(at + 8 + out->data_length);
     return true;
+}
+
+/* Parses the input. Returns `false` if there are more accounts than the capacity. */
+static inline bool sol_read_input(const uint8_t *input, sol_input *out) {
+    if (*(const uint64_t *)input > out->account_count) return false;
+    return sol_read_accounts(input, out, out->account_count);
 }
 
 /* Resizes the data of an account, by at most `SOL_ACCOUNT_GROWTH_MAX` above its length in the input.

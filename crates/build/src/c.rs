@@ -19,6 +19,33 @@ use crate::{
 /// The content of `selkie.h`, the header for programs in C.
 pub const HEADER: &str = include_str!("../include/selkie.h");
 
+/// The content of `solana_sdk.h`, which gives the names of Solana's C SDK to what `selkie.h` declares.
+const SDK_HEADER: &str = include_str!("../include/solana_sdk.h");
+
+/// Other headers of Solana's C SDK that programs include: all of them are `solana_sdk.h`.
+const SDK_PARTS: &[&str] = &[
+    "stdlib.h",
+    "string.h",
+    "sol/alt_bn128.h",
+    "sol/assert.h",
+    "sol/big_mod_exp.h",
+    "sol/blake3.h",
+    "sol/compute_units.h",
+    "sol/cpi.h",
+    "sol/deserialize.h",
+    "sol/entrypoint.h",
+    "sol/keccak.h",
+    "sol/last_restart_slot.h",
+    "sol/log.h",
+    "sol/poseidon.h",
+    "sol/pubkey.h",
+    "sol/return_data.h",
+    "sol/secp256k1.h",
+    "sol/sha.h",
+    "sol/string.h",
+    "sol/types.h",
+];
+
 /// The supported versions of clang: from the oldest that works to the newest that is searched for
 /// by number.
 const CLANGS: std::ops::RangeInclusive<u32> = 16..=30;
@@ -158,7 +185,13 @@ impl Compiler {
         if self.version >= 19 { "v4" } else { "v2" }
     }
 
-    fn command(&self, source: &Path, object: &Path, include: &Path, options: &Options) -> Command {
+    fn command(
+        &self,
+        (root, source): (&Path, &Path),
+        object: &Path,
+        include: &Path,
+        options: &Options,
+    ) -> Command {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).args(["-target", self.target]);
         command.arg(format!("-mcpu={}", self.cpu())).args(FLAGS);
@@ -176,6 +209,11 @@ impl Compiler {
         for (name, value) in &options.defines {
             command.arg(format!("-D{name}={value}"));
         }
+        // `__FILE__` is part of the program, which must not depend on where the project is.
+        let folders = [root, include].into_iter().filter(|it| !it.as_os_str().is_empty());
+        for folder in folders {
+            command.arg(format!("-fmacro-prefix-map={}/=", folder.display()));
+        }
         command.arg("-MMD").arg("-MF").arg(object.with_extension("d"));
         command.arg("-c").arg(source).arg("-o").arg(object);
         command
@@ -187,18 +225,64 @@ const ZIG_TARGET: &str = "bpfel-freestanding";
 /// The cached answer of a compiler that supports a feature.
 const YES: &str = "yes";
 
-/// Returns help for compiler errors about floating point. Floating-point functions have the types of
-/// their operands in their names, like `__muldf3`.
-fn help_for(errors: &str) -> Option<&'static str> {
+/// What to do where LLVM cannot compile C for BPF: parts of its errors, and the help.
+const HELP: &[(&[&str], &str)] = &[
+    (
+        &[
+            "pass by value not supported",
+            "aggregate returns are not supported",
+            "only small returns supported",
+            "too many arguments",
+            "stack arguments are not supported",
+        ],
+        "functions take up to five words and return one: pass pointers to structures, or make the function \
+         `static inline __attribute__((always_inline))`",
+    ),
+    (
+        &["variadic functions are not supported"],
+        "make the function a macro, or let it take an array and its length",
+    ),
+    (&["'__multi3'"], "multiply integers of 128 bits by `sol_wide_multiply` of selkie.h"),
+    (
+        &["'__ashlti3'", "'__lshrti3'", "'__ashrti3'"],
+        "shift integers of 128 bits by a constant, or by `sol_wide_shift_left` and `sol_wide_shift_right` of \
+         selkie.h",
+    ),
+];
+
+/// What clang writes before its stack, when LLVM ends after an error that it has reported.
+const CRASH: &str = "PLEASE submit a bug report";
+
+/// Returns the output of a compiler without clang's own stack.
+fn without_crash(output: &str) -> &str {
+    let end = output.find(CRASH).unwrap_or(output.len());
+    let said = &output[..end];
+    // Where a place in the source is known, the last line before it says nothing new.
+    let (before, last) = said.trim_end().rsplit_once('\n').unwrap_or_default();
+    match end < output.len() && last.contains("error in backend") && !before.is_empty() {
+        true => &said[..=before.len()],
+        false => said,
+    }
+}
+
+/// Returns help for compiler errors, if they are about what LLVM cannot compile for BPF. Floating-point functions
+/// have the types of their operands in their names, like `__muldf3`.
+fn help_for(errors: &str) -> Vec<&'static str> {
     let mut functions = errors.split("built-in function '__").skip(1);
     let is_float = functions.any(|rest| {
         let name = rest.split('\'').next().unwrap_or_default();
         ["sf", "df", "tf"].iter().any(|kind| name.contains(kind))
     });
-    is_float.then_some(
+    let is_wide = errors.contains("ti3'");
+    let about_float = is_float.then_some(
         "programs in C have no floating point: use integers of a small unit, like lamports (in Rust, \
          `f32` and `f64` work, in software)",
-    )
+    );
+    // A call of a function for wide integers is also an error about its result.
+    let rows = HELP.iter().filter(|(parts, _)| parts.iter().any(|it| errors.contains(it)));
+    let is_caused = |parts: &[&str]| (is_wide || is_float) && parts.contains(&HELP[0].0[0]);
+    let rows = rows.filter(|(parts, _)| !is_caused(parts) || errors.contains(HELP[0].0[1]));
+    about_float.into_iter().chain(rows.map(|(_, help)| *help)).collect()
 }
 
 /// Returns the major version in the output of `--version`.
@@ -240,7 +324,7 @@ pub fn compile(
             compiler.version
         ));
     }
-    let include = header(&options.cache)?;
+    let include = headers(&options.cache)?;
     let folder = target.join("selkie").join(&project.name);
     fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let mut compiled = Compiled {
@@ -256,10 +340,10 @@ pub fn compile(
     for (index, source) in sources.iter().enumerate() {
         let stem = source.file_stem().map(|it| it.to_string_lossy()).unwrap_or_default();
         let object = folder.join(format!("{index}-{stem}.o"));
-        run(compiler.command(source, &object, &include, options), progress)?;
+        run(compiler.command((&project.root, source), &object, &include, options), progress)?;
         let bytes = fs::read(&object).map_err(|error| Failure::file(&object, &error))?;
         let dependencies = fs::read_to_string(object.with_extension("d")).unwrap_or_default();
-        // `selkie.h` may just have been written, but its content is constant.
+        // Headers may just have been written, but their content is constant.
         let dependencies = dependencies_of(&dependencies).into_iter();
         compiled.sources.extend(dependencies.filter(|path| !path.starts_with(&include)));
         compiled.objects.push((source.display().to_string(), bytes));
@@ -285,21 +369,26 @@ fn run(mut command: Command, progress: &mut dyn Progress) -> Result<(), Failure>
         Failure::setup(format!("cannot start {shown}: {error}"), "check that it is still installed")
     })?;
     let errors = String::from_utf8_lossy(&output.stderr);
-    progress.output(&errors);
+    progress.output(without_crash(&errors));
     if output.status.success() {
         return Ok(());
     }
-    if let Some(help) = help_for(&errors) {
+    for help in help_for(&errors) {
         progress.output(&format!("help: {help}\n"));
     }
     Err(Failure::Compiler(shown))
 }
 
-/// Writes `selkie.h` to the cache, and returns its folder.
-fn header(cache: &Path) -> Result<PathBuf, Failure> {
+/// Writes the headers to the cache, and returns their folder.
+fn headers(cache: &Path) -> Result<PathBuf, Failure> {
     let folder = cache.join("include");
-    let path = folder.join("selkie.h");
-    write_if_changed(&path, HEADER.as_bytes()).map_err(|error| Failure::file(&path, &error))?;
+    let parts = SDK_PARTS.iter().map(|&name| (name, "#include <solana_sdk.h>\n"));
+    for (name, text) in
+        [("selkie.h", HEADER), ("solana_sdk.h", SDK_HEADER)].into_iter().chain(parts)
+    {
+        let path = folder.join(name);
+        write_if_changed(&path, text.as_bytes()).map_err(|error| Failure::file(&path, &error))?;
+    }
     Ok(folder)
 }
 
@@ -333,16 +422,19 @@ mod tests {
     }
 
     #[test]
-    fn help_for_missing_functions_is_about_floating_point_only() {
+    fn help_is_given_for_what_clang_cannot_compile() {
         let error = |name| {
             format!("f.c:1:2: error: A call to built-in function '{name}' is not supported.")
         };
         for name in ["__muldf3", "__floatundidf", "__fixunssfdi", "__truncdfsf2", "__gtsf2"] {
-            assert!(help_for(&error(name)).is_some(), "{name}");
+            let [help] = help_for(&error(name))[..] else { panic!("{name} needs one line") };
+            assert!(help.contains("no floating point"), "{name}");
         }
-        for name in ["__multi3", "__udivti3", "memcpy"] {
-            assert_eq!(help_for(&error(name)), None, "{name}");
+        for name in ["__udivti3", "memcpy"] {
+            assert!(help_for(&error(name)).is_empty(), "{name}");
         }
+        let [help] = help_for(&error("__multi3"))[..] else { panic!("it needs one line") };
+        assert!(help.contains("sol_wide_multiply"));
     }
 
     #[test]

@@ -52,6 +52,7 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     Rust other_layouts_are_refused_where_the_compiler_keeps_its_own
     Rust rust_programs_are_the_same_wherever_they_are_built
     Rust optimised_programs_are_debugged_backwards
+    C programs_for_solanas_c_sdk_build_as_they_are
     C programs_in_c_are_debugged_backwards
     C unchanged_projects_are_not_rebuilt
     C a_project_may_mix_c_and_assembly
@@ -335,6 +336,38 @@ fn optimised_programs_are_debugged_backwards() {
         assert!(found.contains(expected), "{expected}: {found}");
     }
     ask_malformed(&place.folder.join(folder).join("target/deploy/payout.so.debug"));
+}
+
+fn programs_for_solanas_c_sdk_build_as_they_are() {
+    let build = |name: &str| {
+        let place = Place::new(name);
+        copy(&repository().join("testdata/build/sdk"), &place.folder);
+        let built = |source: &str, version| {
+            let built = place.build(".", &[source, "--arch", version]);
+            built["program"].as_str().expect("it was built").to_owned()
+        };
+        for version in VERSIONS {
+            let program = built("wide.c", version);
+            let said = place.both(&program, &[]);
+            let expected = "0x692142bba591b822, 0x427985e147cb79b8, 0x30bc28f96f370000, \
+                            0x3490a15dd2c8d, 0xc11213cc2f0a3e5b";
+            assert!(said.stdout.contains(expected), "{}", said.stdout);
+            let said = place.both(&built("sdk.c", version), &["--data", "u8:5"]);
+            let expected = [
+                "Program log: sdk.c",
+                "Program log: - Instruction data\nProgram log: 0x0, 0x0, 0x0, 0x0, 0x5",
+                // Of the SHA-256 of "abc".
+                "Program log: 0x0, 0x0, 0x0, 0x0, 0xba\nProgram log: 0x0, 0x0, 0x0, 0x1, 0x78",
+                "0707070707070707",
+            ];
+            for text in expected {
+                assert!(said.stdout.contains(text), "no `{text}` in\n{}", said.stdout);
+            }
+        }
+        fs::read(place.folder.join("sdk.so")).expect("it was built")
+    };
+    let [here, elsewhere] = ["build-sdk", "build-sdk-elsewhere/with/a/long/name"].map(build);
+    assert!(here == elsewhere, "`__FILE__` depends on the folder");
 }
 
 fn programs_in_c_are_debugged_backwards() {
