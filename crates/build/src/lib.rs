@@ -11,6 +11,7 @@
 //! | [`rust`] | Rust: running cargo, and collecting its objects |
 //! | `toolchain` | finding a Rust toolchain with LLVM 23 and the standard library's source |
 //! | `target` | the target specification for rustc |
+//! | `inline_asm` | inline assembly that LLVM does not read |
 //! | [`layout`] | types that the official toolchain lays out otherwise |
 //! | `llvm` | the toolchain's LLVM with the official alignment of 128-bit integers |
 //! | `overlay` | the standard library's source, patched for Solana |
@@ -34,6 +35,7 @@ mod collect;
 mod dependency;
 pub mod failure;
 pub mod idl;
+mod inline_asm;
 pub mod layout;
 mod llvm;
 mod metadata;

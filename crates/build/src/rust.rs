@@ -19,7 +19,7 @@ use crate::{
     Compiled, Failure, Options, Progress, Project,
     c::dependencies_of,
     collect::Collected,
-    dependency,
+    dependency, inline_asm,
     llvm::Llvm,
     metadata::{library, metadata},
     overlay,
@@ -285,10 +285,12 @@ impl<'a> Job<'a> {
             if message["message"]["level"] == "error" {
                 refused = refused.or_else(|| message["package_id"].as_str().map(str::to_owned));
             }
+            let advice = inline_asm::advice(&message).or_else(|| advice(&message["message"]));
             let message = &message["message"];
             needs_std |= is_about_std(message);
             is_crash |= wrapper::is_about_crash(message);
             said.extend(message["rendered"].as_str().map(str::to_owned));
+            said.extend(advice.map(|it| format!("help: {it}\n\n")));
             // Errors about a missing `std` are not shown, since the build is retried with `std`.
             if std || !needs_std {
                 said.drain(..).for_each(|text| progress.output(&text));
@@ -353,6 +355,17 @@ fn usual_target(manifest: &Path) -> PathBuf {
     let named = env::var_os("CARGO_TARGET_DIR").filter(|it| !it.is_empty());
     let here = || env::current_dir().unwrap_or_default();
     named.map_or_else(|| manifest.with_file_name("target"), |it| here().join(it))
+}
+
+/// Returns what to do about an error that programs for the official toolchain have with newer compilers.
+fn advice(message: &Value) -> Option<String> {
+    let text = message["message"].as_str().unwrap_or_default();
+    let is_named = text.contains("`#[no_mangle]` cannot be used on internal language items");
+    is_named.then(|| {
+        "remove `#[no_mangle]`: rustc itself names the panic handler (the macro of pinocchio does so since \
+         0.9.3)"
+            .to_owned()
+    })
 }
 
 /// Returns whether an error of rustc is about a missing `std`.

@@ -6,6 +6,7 @@
 //! - `getrandom` before 0.3 compiles for an unknown system only with its features `custom` or `dummy`.
 //! - Crates that treat the architecture `bpf` specially, since another linker needs it, are compiled
 //!   from a copy without that. `solana-address` would decode addresses from base58 at run time.
+//! - Lints of compilers that are newer than the program are warnings, also where it denies warnings.
 //! - Programs are the same whichever machine compiled them, and smaller: panics name the files of
 //!   packages without the folders above, and what tells crates apart is where they are from instead of
 //!   where they are. Debug information keeps whole paths.
@@ -41,11 +42,17 @@ const LLVM_ERROR: &str = "LLVM ERROR: ";
 /// Features that let crates compile for a system that they do not know: crate, feature.
 const FEATURES: &[(&str, &str)] = &[("getrandom", "custom"), ("getrandom", "dummy")];
 
-/// Crates with code for the architecture `bpf` that this linker does not need.
-const WITH_CODE_FOR_BPF: &[&str] = &["solana_address", "solana_nullable"];
+/// Crates that are compiled from a copy in which a text is replaced: crate, text, replacement.
+const REPLACED: &[(&str, &str, &str)] = &[
+    // They have code for the architecture `bpf` that this linker does not need.
+    ("solana_address", FOR_BPF, "any()"),
+    ("solana_nullable", FOR_BPF, "any()"),
+    // Until 0.9.2 its macro names the panic handler, which newer compilers do themselves, and refuse.
+    ("pinocchio", "#[no_mangle]\n        #[panic_handler]", "\n        #[panic_handler]"),
+];
 
-/// The condition by which they choose it, and one that is never true.
-const FOR_BPF: (&str, &str) = ("target_arch = \"bpf\"", "any()");
+/// The condition by which crates choose code for the architecture `bpf`.
+const FOR_BPF: &str = "target_arch = \"bpf\"";
 
 /// The folder of copies, in that of cargo's output.
 const COPIES: &str = "selkie/copies";
@@ -70,12 +77,13 @@ pub(crate) fn run(arguments: &[OsString]) -> io::Result<u8> {
     };
     let left_out = left_out(arguments, name);
     let mut arguments = adjusted(arguments, name);
+    cap_lints(&mut arguments);
     let (package, generated) = (folder("CARGO_MANIFEST_DIR"), folder("OUT_DIR"));
     let package = package.as_deref().filter(|_| is_outside_workspace(&arguments));
     identify(&mut arguments, package);
     shorten_paths(&mut arguments, package, generated.as_deref());
-    if WITH_CODE_FOR_BPF.contains(&name) {
-        take_copy(&mut arguments)?;
+    for &(_, from, to) in REPLACED.iter().filter(|it| it.0 == name) {
+        take_copy(&mut arguments, from, to)?;
     }
     llvm::use_in(&mut command);
     let mut child = command.args(arguments).stderr(Stdio::piped()).spawn()?;
@@ -168,8 +176,9 @@ fn is_source(argument: &OsString) -> bool {
     Path::new(argument).extension() == Some(OsStr::new("rs"))
 }
 
-/// Replaces the crate's root by that of a copy without code for BPF, beside cargo's output.
-fn take_copy(arguments: &mut [OsString]) -> io::Result<()> {
+/// Replaces the crate's root by that of a copy beside cargo's output, in which a text is replaced, if
+/// the crate has the text.
+fn take_copy(arguments: &mut [OsString], text: &str, by: &str) -> io::Result<()> {
     let out = value(arguments, "--out-dir").map(PathBuf::from);
     let (Some(out), Some(root)) = (out, arguments.iter_mut().find(|it| is_source(it))) else {
         return Ok(());
@@ -178,23 +187,41 @@ fn take_copy(arguments: &mut [OsString]) -> io::Result<()> {
     let (Some(folder), Some(file)) = (original.parent(), original.file_name()) else {
         return Ok(());
     };
+    if !contains(folder, text)? {
+        return Ok(());
+    }
     let package = folder.parent().and_then(Path::file_name).unwrap_or_default();
     let copy = out.join(COPIES).join(package).join("src");
-    copy_without_bpf(folder, &copy)?;
+    copy_replaced(folder, &copy, text, by)?;
     *root = copy.join(file).into();
     Ok(())
 }
 
-/// Copies a folder of sources.
-fn copy_without_bpf(from: &Path, to: &Path) -> io::Result<()> {
+/// Returns whether a source in a folder contains a text.
+fn contains(folder: &Path, text: &str) -> io::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_there = match path.is_dir() {
+            true => contains(&path, text)?,
+            false => fs::read_to_string(&path).is_ok_and(|it| it.contains(text)),
+        };
+        if is_there {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Copies a folder of sources, and replaces a text in them.
+fn copy_replaced(from: &Path, to: &Path, text: &str, by: &str) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let name = entry?.file_name();
         let (from, to) = (from.join(&name), to.join(&name));
         if from.is_dir() {
-            copy_without_bpf(&from, &to)?;
+            copy_replaced(&from, &to, text, by)?;
         } else {
-            let text = fs::read_to_string(&from)?.replace(FOR_BPF.0, FOR_BPF.1);
-            write_if_changed(&to, text.as_bytes())?;
+            let source = fs::read_to_string(&from)?.replace(text, by);
+            write_if_changed(&to, source.as_bytes())?;
             // Cargo compiles again what is newer than the beginning of its compilation.
             let time = fs::metadata(&from)?.modified()?;
             File::options().append(true).open(&to)?.set_modified(time)?;
@@ -218,6 +245,13 @@ fn adjusted(arguments: &[OsString], name: &str) -> Vec<OsString> {
         adjusted.extend(["--cfg".into(), format!("feature=\"{feature}\"").into()]);
     }
     adjusted
+}
+
+/// Makes lints that a crate denies warnings, unless cargo has capped them already.
+fn cap_lints(arguments: &mut Vec<OsString>) {
+    if !arguments.iter().any(|it| it == "--cap-lints") {
+        arguments.extend(["--cap-lints".into(), "warn".into()]);
+    }
 }
 
 /// Removes the crate type `cdylib` if there are others.
@@ -339,6 +373,18 @@ mod tests {
     }
 
     #[test]
+    fn lints_of_the_program_are_capped_and_those_of_dependencies_are_as_cargo_says() {
+        for (given, expected) in [
+            ("--crate-name vault", "--crate-name vault --cap-lints warn"),
+            ("--crate-name borsh --cap-lints allow", "--crate-name borsh --cap-lints allow"),
+        ] {
+            let mut arguments = words(given);
+            cap_lints(&mut arguments);
+            assert_eq!(arguments, words(expected));
+        }
+    }
+
+    #[test]
     fn file_that_cargo_expects_is_known_where_a_cdylib_is_left_out() {
         let library = "--crate-type lib -C extra-filename=-1a2b --out-dir /deps";
         let both = words(&format!("--crate-type cdylib {library}"));
@@ -375,7 +421,7 @@ mod tests {
         let (root, out) = (source.join("lib.rs"), folder.join("out"));
         let mut arguments =
             [root.as_os_str(), "--out-dir".as_ref(), out.as_os_str()].map(OsStr::to_owned).to_vec();
-        take_copy(&mut arguments).expect("the folder is writable");
+        take_copy(&mut arguments, FOR_BPF, "any()").expect("the folder is writable");
         let copy = out.join("selkie/copies/solana-address-2.9.0/src");
         assert_eq!(arguments[0], copy.join("lib.rs"));
         for file in ["lib.rs", "inner/mod.rs"] {

@@ -48,7 +48,7 @@ macro_rules! tests {
 const TESTS: &[(&str, Needs, fn())] = tests! {
     C c_programs_build_with_every_installed_clang
     Rust rust_programs_build_with_and_without_std
-    Rust types_have_the_layout_of_the_official_toolchain
+    Rust programs_for_the_official_toolchain_build_or_get_advice
     Rust other_layouts_are_refused_where_the_compiler_keeps_its_own
     Rust rust_programs_are_the_same_wherever_they_are_built
     Rust optimised_programs_are_debugged_backwards
@@ -223,10 +223,39 @@ fn rust_programs_build_with_and_without_std() {
     }
 }
 
-/// The program asserts sizes, offsets and conditions while it is compiled, and then reads an account.
-fn types_have_the_layout_of_the_official_toolchain() {
-    let place = Place::new("build-layout");
+fn programs_for_the_official_toolchain_build_or_get_advice() {
+    let place = Place::new("build-official");
     copy(&repository().join("testdata/build"), &place.folder);
+    types_have_the_layout_of_the_official_toolchain(&place);
+    let refused = [
+        ("#[unsafe(no_mangle)]\n#[panic_handler]", &["remove `#[no_mangle]`"][..]),
+        (
+            "#[panic_handler]",
+            &["lib.rs:6, in `twice`: ", "write `r0 = 2 ll` for `lddw r0, 2`", "write `r0 *= r1`"],
+        ),
+    ];
+    let lib = place.folder.join("dialect/src/lib.rs");
+    let source = fs::read_to_string(&lib).expect("it was copied");
+    for (handler, expected) in refused {
+        let changed = source.replace("#[panic_handler]", handler);
+        fs::write(&lib, changed).expect("the folder is writable");
+        let output = place.run_in("dialect", &["build"]);
+        assert_eq!(output.code, Some(1), "{}", output.text());
+        for text in expected {
+            assert!(output.text().contains(text), "no `{text}` in\n{}", output.text());
+        }
+    }
+    // What the program denies is only a warning with compilers that are newer than it.
+    let spelled = source.replace("lddw r0, 2", "r0 = 2 ll").replace("mul64 r0, r1", "r0 *= r1");
+    fs::write(&lib, spelled).expect("the folder is writable");
+    let built = place.build("dialect", &[]);
+    let program = built["program"].as_str().expect("it was built");
+    let ended = place.both(program, &[]);
+    assert!(ended.text().contains("custom program error: 0xa"), "{}", ended.text());
+}
+
+/// The program asserts sizes, offsets and conditions while it is compiled, and then reads an account.
+fn types_have_the_layout_of_the_official_toolchain(place: &Place) {
     for version in VERSIONS {
         let built = place.build("layout", &["--arch", version]);
         let program = built["program"].as_str().expect("it was built");

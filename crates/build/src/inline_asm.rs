@@ -1,0 +1,211 @@
+//! Advice about inline assembly that LLVM does not read: where it is, and how LLVM spells it.
+//!
+//! Solana's fork of LLVM reads mnemonics (`lddw r0, 1`), and stock LLVM reads pseudo-C (`r0 = 1 ll`). Its error
+//! has the text after operands were put in, and no place.
+
+use std::{
+    fs, iter,
+    path::{Path, PathBuf},
+};
+
+use selkie_asm::{Options, assemble};
+use selkie_isa::{
+    Alu, Cond, Endian, Insn, Kind, Op, Operand, Size, Version, Width, insn::instructions,
+};
+use serde_json::Value;
+
+/// The folders of sources that are looked into, and their files.
+const FILES_MAX: usize = 2_000;
+
+/// The largest source that is looked into.
+const SOURCE_BYTES_MAX: u64 = 4 << 20;
+
+/// Returns what to do about an error in inline assembly: a message of cargo about rustc's diagnostic.
+pub(crate) fn advice(message: &Value) -> Option<String> {
+    let spans = message["message"]["children"][0]["spans"].as_array()?;
+    let span = spans.iter().find(|it| it["file_name"] == "<inline asm>")?;
+    let text = span["text"][0]["text"].as_str()?.trim();
+    let root = Path::new(message["target"]["src_path"].as_str()?).parent()?;
+    let place = files(root).find_map(|path| place(&path, text)).map(|it| format!("{it}: "));
+    let place = place.unwrap_or_default();
+    Some(spelled(text).map_or_else(
+        || format!("{place}inline assembly has LLVM's syntax, such as `r0 = 1 ll`, `r1 += 2` or `if r1 == 0 goto label`"),
+        |it| format!("{place}inline assembly has LLVM's syntax: write `{it}` for `{text}`"),
+    ))
+}
+
+/// Returns the Rust sources below a folder.
+fn files(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut open = vec![root.to_owned()];
+    let entries = iter::from_fn(move || {
+        let path = open.pop()?;
+        let below = fs::read_dir(&path).into_iter().flatten().flatten().map(|it| it.path());
+        open.extend(below);
+        Some(path)
+    });
+    entries.take(FILES_MAX).filter(|it| it.extension().is_some_and(|it| it == "rs"))
+}
+
+/// Returns the file, line and function of the string in a source that becomes the text of an instruction.
+fn place(path: &Path, text: &str) -> Option<String> {
+    fs::metadata(path).ok().filter(|it| it.is_file() && it.len() <= SOURCE_BYTES_MAX)?;
+    let source = fs::read_to_string(path).ok()?;
+    let mut function = None;
+    for (line, number) in source.lines().zip(1..) {
+        function = name_of_function(line).or(function);
+        let is_text = |it: &str| fits(it.trim().trim_end_matches("\\n"), text);
+        // A string has a line or several, each with one or several instructions.
+        let strings = line.split('"').flat_map(|it| it.split("\\n").flat_map(|it| it.split(';')));
+        if strings.into_iter().any(is_text) {
+            let function = function.map(|it| format!(", in `{it}`")).unwrap_or_default();
+            return Some(format!("{}:{number}{function}", path.display()));
+        }
+    }
+    None
+}
+
+fn name_of_function(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once("fn ")?;
+    let is_start = before.is_empty() || before.ends_with([' ', '\t']);
+    let end = after.find(|it: char| !it.is_alphanumeric() && it != '_')?;
+    (is_start && end > 0).then(|| &after[..end])
+}
+
+/// Returns whether a template with operands in braces can become the text.
+fn fits(template: &str, text: &str) -> bool {
+    let mut parts = template.split('{');
+    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut is_open = false;
+    for part in parts {
+        let Some((_, literal)) = part.split_once('}') else { return false };
+        let at = if literal.is_empty() { Some(rest.len()) } else { rest.find(literal) };
+        let Some(at) = at else { return false };
+        is_open = literal.is_empty();
+        rest = &rest[at + literal.len()..];
+    }
+    !template.is_empty() && (rest.is_empty() || is_open)
+}
+
+/// Returns an instruction of our assembler's mnemonics as LLVM spells it.
+fn spelled(text: &str) -> Option<String> {
+    let options = Options { version: Version::V3, ..Options::default() };
+    let assembly = assemble(&format!("{text}\nexit\n"), &options).assembly?;
+    let (_, insn) = instructions(Version::V3, &assembly.text).next()?;
+    llvm(&insn?)
+}
+
+fn llvm(insn: &Insn) -> Option<String> {
+    let Insn { op, dst, src, off, imm } = *insn;
+    let register = |width: Width, number: u8| match width {
+        Width::W64 => format!("r{number}"),
+        Width::Z32 | Width::S32 => format!("w{number}"),
+    };
+    let right = |width, operand| match operand {
+        Operand::Reg => register(width, src),
+        Operand::Imm | Operand::Uimm => imm.to_string(),
+    };
+    let memory = |size, base, off: i16| {
+        let bits = match size {
+            Size::B => 8,
+            Size::H => 16,
+            Size::W => 32,
+            Size::Dw => 64,
+        };
+        let sign = if off < 0 { '-' } else { '+' };
+        format!("*(u{bits} *)(r{base} {sign} {})", off.unsigned_abs())
+    };
+    Some(match op.kind() {
+        Kind::Alu(alu, width, operand) => {
+            let sign = assignment(alu)?;
+            format!("{} {sign} {}", register(width, dst), right(width, operand))
+        }
+        Kind::Neg(width) => format!("{0} = -{0}", register(width, dst)),
+        Kind::Endian(Endian::Little) => format!("r{dst} = le{imm} r{dst}"),
+        Kind::Endian(Endian::Big) => format!("r{dst} = be{imm} r{dst}"),
+        Kind::Load(size) => format!("r{dst} = {}", memory(size, src, off)),
+        Kind::StoreImm(size) => format!("{} = {imm}", memory(size, dst, off)),
+        Kind::StoreReg(size) => format!("{} = r{src}", memory(size, dst, off)),
+        Kind::LoadImm64 => format!("r{dst} = {imm} ll"),
+        Kind::Branch(cond, width, operand) => format!(
+            "if {} {} {} goto {off:+}",
+            register(width, dst),
+            comparison(cond),
+            right(width, operand)
+        ),
+        Kind::Jump => format!("goto {off:+}"),
+        Kind::CallReg(_) => format!("callx r{}", insn.call_register()?),
+        Kind::Exit if op == Op::Exit => "exit".to_owned(),
+        _ => return None,
+    })
+}
+
+const fn assignment(alu: Alu) -> Option<&'static str> {
+    Some(match alu {
+        Alu::Add => "+=",
+        Alu::Sub => "-=",
+        Alu::Mul => "*=",
+        Alu::Div => "/=",
+        Alu::Mod => "%=",
+        Alu::Or => "|=",
+        Alu::And => "&=",
+        Alu::Xor => "^=",
+        Alu::Mov => "=",
+        Alu::Lsh => "<<=",
+        Alu::Rsh => ">>=",
+        Alu::Arsh => "s>>=",
+        Alu::Rsub | Alu::Hor | Alu::Uhmul | Alu::Shmul | Alu::Sdiv | Alu::Srem => return None,
+    })
+}
+
+const fn comparison(cond: Cond) -> &'static str {
+    match cond {
+        Cond::Eq => "==",
+        Cond::Ne => "!=",
+        Cond::Gt => ">",
+        Cond::Ge => ">=",
+        Cond::Lt => "<",
+        Cond::Le => "<=",
+        Cond::Set => "&",
+        Cond::Sgt => "s>",
+        Cond::Sge => "s>=",
+        Cond::Slt => "s<",
+        Cond::Sle => "s<=",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_spelled_as_llvm_reads_them() {
+        let rows = [
+            ("lddw r0, 1", "r0 = 1 ll"),
+            ("mov64 r1, r2", "r1 = r2"),
+            ("mov32 r1, 5", "w1 = 5"),
+            ("add64 r1, -7", "r1 += -7"),
+            ("arsh64 r3, r4", "r3 s>>= r4"),
+            ("ldxdw r6, [r10-0x8]", "r6 = *(u64 *)(r10 - 8)"),
+            ("stxb [r1+2], r3", "*(u8 *)(r1 + 2) = r3"),
+            ("stw [r1+4], 9", "*(u32 *)(r1 + 4) = 9"),
+            ("be64 r2", "r2 = be64 r2"),
+            ("exit", "exit"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(spelled(text).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(spelled("jeq r1, 0, label"), None, "a label is not known here");
+    }
+
+    #[test]
+    fn templates_fit_the_text_that_they_become() {
+        assert!(fits("lddw r0, 1", "lddw r0, 1"));
+        assert!(fits("lddw {0}, {value}", "lddw r3, 1"));
+        assert!(fits("add64 {a}, 7", "add64 r1, 7"));
+        assert!(!fits("add64 {a}, 7", "add64 r1, 8"));
+        assert!(!fits("", "exit"));
+        assert!(!fits("use core::{mem, ptr", "exit"));
+        assert_eq!(name_of_function("    pub unsafe fn twice<T>(x: T) {"), Some("twice"));
+        assert_eq!(name_of_function("let fns = 3;"), None);
+    }
+}
