@@ -240,6 +240,7 @@ impl Producer {
             unix_timestamp: Some(self.time.timestamp()),
             counts,
             activates_features: self.feature_slots.iter().any(|since| *since <= slot),
+            passes_slots: true,
         };
         self.forks.new_bank_with(self.tip.slot(), slot, &options)
     }
