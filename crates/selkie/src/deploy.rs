@@ -1,4 +1,5 @@
-//! Adds programs directly to accounts, as if they had been deployed in slot 0.
+//! Adds programs directly to accounts, as if they were part of the genesis: they can be invoked at
+//! every clock.
 
 use core::fmt;
 use std::{
@@ -112,7 +113,8 @@ impl<const N: usize> ProgramFile for &[u8; N] {
 
 impl Svm {
     /// Adds a program to `id`, given as a path or as the bytes of its ELF file. It is owned by
-    /// loader v3, was deployed in slot 0 and is immutable.
+    /// loader v3, was deployed in slot 0 and is immutable. It can be invoked at every clock, before and
+    /// after the clock is set back.
     ///
     /// # Errors
     /// If the file cannot be read, or if the loader or verifier rejects it.
