@@ -5,8 +5,9 @@ mod common;
 use std::collections::HashSet;
 
 use common::{Cluster, SLOT, SOL, address, cluster, cluster_with, sign, transfer};
+use selkie_bank::sysvars::read_stake_history;
 use selkie_node::{
-    BlockMode, Event, NodeError, Options, SendOptions, TokenEdit, TokenIndex, Travel,
+    BlockMode, Event, NodeError, Options, SendOptions, TokenEdit, TokenIndex, Travel, View,
 };
 use selkie_programs::{MEMO, TOKEN};
 use selkie_svm::Feature;
@@ -14,6 +15,7 @@ use solana_account::{Account, ReadableAccount};
 use solana_commitment_config::CommitmentLevel::{Finalized, Processed};
 use solana_instruction::Instruction;
 use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
 use solana_signer::Signer;
 
 fn memo(program: Pubkey, text: &str) -> Instruction {
@@ -104,6 +106,63 @@ fn slot_clock_and_block_time_travel_together() {
         assert!(matches!(far, NodeError::TooFar { .. } | NodeError::TimeGoesBack { .. }), "{far}");
     }
     cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+}
+
+/// The epochs with an entry in the stake history.
+fn epochs_in_history(view: &View) -> Vec<u64> {
+    let history = read_stake_history(&view.data(&sysvar::stake_history::ID));
+    history.iter().map(|item| item.epoch).collect()
+}
+
+#[test]
+fn every_epoch_that_time_passes_has_its_entry_in_the_stake_history() {
+    let options = Options { slots_per_epoch: 32, ..Options::default() };
+    let cluster = cluster_with(options);
+    cluster.node.travel(Travel::Epoch(5)).unwrap();
+    assert!(epochs_in_history(&cluster.node.view(Processed)).into_iter().eq((0..5).rev()));
+    // An idle node makes no blocks, and its epochs pass all the same.
+    cluster.clock.advance(SLOT * 32 * 3);
+    cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    let view = cluster.node.view(Processed);
+    assert_eq!(view.clock().epoch, 8);
+    assert!(epochs_in_history(&view).into_iter().eq((0..8).rev()));
+    let now = view.clock().unix_timestamp;
+    cluster.node.travel(Travel::Timestamp(now + 1_000_000)).unwrap();
+    let view = cluster.node.view(Processed);
+    let epoch = view.clock().epoch;
+    assert!(epochs_in_history(&view).into_iter().eq((epoch - 512..epoch).rev()));
+}
+
+#[test]
+fn slots_that_time_passes_are_in_the_slot_hashes() {
+    let cluster = cluster();
+    let before = cluster.node.view(Processed).slot();
+    cluster.node.travel(Travel::Slot(before + 2000)).unwrap();
+    let data = cluster.node.view(Processed).data(&sysvar::slot_hashes::ID);
+    let (numbers, _) = data.as_chunks::<8>();
+    let newest = u64::from_le_bytes(numbers[1]);
+    let oldest = u64::from_le_bytes(numbers[1 + 511 * 5]);
+    assert_eq!((newest, oldest), (before + 1999, before + 2000 - 512));
+}
+
+/// The stake program refuses everything while rewards are distributed, which takes one block.
+#[test]
+fn rewards_are_over_after_time_has_passed_an_epoch() {
+    let options = Options { slots_per_epoch: 32, ..Options::default() };
+    let cluster = cluster_with(options);
+    let is_active = || {
+        let last = cluster.node.view(Processed).data(&sysvar::epoch_rewards::ID);
+        last.get(80) == Some(&1)
+    };
+    cluster.node.pause_clock().unwrap();
+    cluster.node.travel(Travel::Epoch(2)).unwrap();
+    assert!(is_active(), "the first slot of an epoch");
+    cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    assert!(!is_active(), "also in blocks that come faster than slot times");
+    cluster.node.resume_clock().unwrap();
+    cluster.clock.advance(SLOT * 40);
+    cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    assert!(!is_active(), "the epoch began in a slot that passed");
 }
 
 #[test]
