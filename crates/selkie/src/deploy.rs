@@ -10,7 +10,9 @@ use std::{
 };
 
 use selkie_programs::{Deployed, program_accounts, program_data_key};
-use selkie_svm::{LoadError, Loader, Program, ProgramEntry, program_cache::EntryKind};
+use selkie_svm::{
+    LoadError, Loader, Program, ProgramEntry, cost::ACCOUNT_BYTES_MAX, program_cache::EntryKind,
+};
 use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
 
@@ -42,6 +44,8 @@ pub enum ProgramError {
     Read(PathBuf, io::Error),
     /// The loader or verifier rejects the file.
     Load(LoadError),
+    /// The file has so many bytes that it fits into no account.
+    TooLong(usize),
 }
 
 impl fmt::Display for ProgramError {
@@ -57,6 +61,9 @@ impl fmt::Display for ProgramError {
                 Ok(())
             }
             Self::Load(error) => write!(f, "the file is not a valid program: {error}"),
+            Self::TooLong(bytes) => {
+                write!(f, "the file has {bytes} bytes, and an account at most {ACCOUNT_BYTES_MAX}")
+            }
         }
     }
 }
@@ -66,6 +73,7 @@ impl core::error::Error for ProgramError {
         match self {
             Self::Read(_, error) => Some(error),
             Self::Load(error) => Some(error),
+            Self::TooLong(_) => None,
         }
     }
 }
@@ -174,6 +182,9 @@ impl Svm {
     ) -> Result<(), ProgramError> {
         let deployed = Deployed { loader, slot: DEPLOYMENT_SLOT, authority };
         let accounts = program_accounts(&id, elf, &deployed, &self.rent());
+        if accounts.iter().any(|(_, account)| account.data().len() > ACCOUNT_BYTES_MAX) {
+            return Err(ProgramError::TooLong(elf.len()));
+        }
         let found: BTreeMap<_, _> = accounts.iter().cloned().collect();
         let program =
             accounts.first().map(|(_, account)| account).expect("the program account comes first");

@@ -1,8 +1,9 @@
 //! Stake per epoch, with mainnet's stake program.
 
 use selkie::{
-    AccountMeta, Clock, EpochStake, FailedTransaction, Instruction, InstructionError, Keypair, Pubkey,
-    Signer, StakeHistory, StakeHistoryEntry, Svm, TransactionError, address, ids, keypair, system,
+    AccountMeta, Clock, EpochStake, FailedTransaction, Instruction, InstructionError, Keypair,
+    Pubkey, Signer, StakeHistory, StakeHistoryEntry, Svm, TransactionError, address, ids, keypair,
+    system,
 };
 
 const SOL: u64 = 1_000_000_000;
