@@ -65,7 +65,7 @@ fn added_programs_can_be_invoked_at_every_clock() {
     for slot in [0, 1000, 999, 1, 0] {
         cluster.svm.set_clock(&Clock { slot, unix_timestamp: 7, ..Clock::default() });
         assert_eq!(cluster.said().unwrap(), "Program log: one", "slot {slot}");
-        cluster.svm.send_instructions(&[memo.clone()], &[&cluster.authority]).unwrap();
+        cluster.svm.send_instructions(std::slice::from_ref(&memo), &[&cluster.authority]).unwrap();
         assert!(cluster.svm.has_program(&cluster.id()));
     }
 }
