@@ -117,7 +117,7 @@ export class TransactionReturnData {
   /** @internal */
   constructor(private readonly native: NativeOutcome) {}
 
-  /** The program, or 32 zeros if none returned data. */
+  /** The program. If the data are empty, the one that was invoked last, or 32 zeros if none was. */
   programId(): Uint8Array {
     return this.native.returnProgram();
   }

@@ -10,6 +10,7 @@ import {
   appendTransactionMessageInstruction,
   createTransactionMessage,
   generateKeyPairSigner,
+  getAddressEncoder,
   getSignatureFromTransaction,
   type Instruction,
   type KeyPairSigner,
@@ -95,11 +96,40 @@ for (const version of [0, "legacy"] as const) {
     ]);
     assert.deepEqual(metadata.innerInstructions(), [[]]);
     assert.equal(metadata.returnData().data().length, 0);
+    assert.deepEqual(metadata.returnData().programId(), new Uint8Array(32));
     assert.equal(metadata.signature().length, 64);
     const found = svm.getTransaction(getSignatureFromTransaction(tx));
     assert.deepEqual(succeeded(found).logs(), metadata.logs());
   });
 }
+
+test("return data that are empty are those of the program that was invoked last", async () => {
+  const [svm, alice] = await chain();
+  const memo: Instruction = { programAddress: MEMO, data: new TextEncoder().encode("memo") };
+  const metadata = succeeded(svm.sendTransaction(await sign(svm, alice, memo)));
+  assert.equal(metadata.returnData().data().length, 0);
+  assert.deepEqual(metadata.returnData().programId(), new Uint8Array(getAddressEncoder().encode(MEMO)));
+});
+
+test("added programs can be invoked at every clock", async () => {
+  const [svm, alice] = await chain();
+  const id = (await generateKeyPairSigner()).address;
+  const invoke = async () => {
+    svm.expireBlockhash();
+    const memo: Instruction = { programAddress: id, data: new TextEncoder().encode("memo") };
+    succeeded(svm.sendTransaction(await sign(svm, alice, memo)));
+  };
+  // How tests set the time: all else, the slot included, is 0.
+  svm.setClock(new Clock(0n, 0n, 0n, 0n, 1_700_000_000n));
+  const program = svm.getAccount(MEMO);
+  assert.ok(program.exists);
+  svm.addProgram(id, program.data);
+  await invoke();
+  for (const slot of [1000n, 999n, 0n]) {
+    svm.warpToSlot(slot);
+    await invoke();
+  }
+});
 
 test("an instruction's error has its index and code", async () => {
   const [svm, alice] = await chain();

@@ -1,6 +1,6 @@
 //! Accounts.
 
-use selkie::{Loader, Svm, program_data_key};
+use selkie::{AccountError, Loader, Svm, program_data_key};
 use selkie_convert::{from_account, from_shared_account, to_account};
 use solana_account::{Account, AccountSharedData};
 use solana_address::Address;
@@ -65,8 +65,8 @@ impl LiteSVM {
     /// Sets an account; one without lamports is deleted.
     ///
     /// # Errors
-    /// If it is a sysvar whose data are not valid, or a program that does not load or whose owner is
-    /// no loader.
+    /// If it is a sysvar whose data are not valid, a program that does not load or whose owner is no
+    /// loader, or longer than accounts can be.
     pub fn set_account(&mut self, address: Address, data: Account) -> Result<(), LiteSVMError> {
         self.check_program(&address, &data)?;
         let error = InvalidSysvarDataError::of(&address);
@@ -75,7 +75,10 @@ impl LiteSVM {
             return Err(InvalidSysvarDataError::Fees.into());
         }
         let set = self.svm_mut().set_account(address, to_account(data));
-        set.map_err(|_| error.unwrap_or(InvalidSysvarDataError::Clock).into())
+        set.map_err(|refused| match refused {
+            AccountError::TooLong { .. } => InstructionError::InvalidRealloc.into(),
+            _ => error.unwrap_or(InvalidSysvarDataError::Clock).into(),
+        })
     }
 
     /// Checks that an executable account has a program that loads.
@@ -122,6 +125,15 @@ mod tests {
         assert!(matches!(refused, LiteSVMError::Instruction(it) if it == error));
         set(program, native_loader::ID, b"builtin").expect("a builtin program");
         set(system_program::ID, owner, b"system_program").expect("the system program");
+    }
+
+    #[test]
+    fn data_that_are_too_long_are_refused() {
+        let data = vec![0; (10 << 20) + 1];
+        let account = Account { lamports: 1, data, ..Account::default() };
+        let refused = LiteSVM::new().set_account(Address::new_unique(), account);
+        let error = refused.expect_err("it is too long");
+        assert!(matches!(error, LiteSVMError::Instruction(InstructionError::InvalidRealloc)));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Options, as functions that take and return the chain.
 
+use selkie::token::NATIVE_MINT;
 use solana_account::Account;
 use solana_address::Address;
 use solana_sdk_ids::{feature, system_program};
@@ -116,11 +117,15 @@ impl LiteSVM {
     }
 
     /// Adds mainnet's programs: SPL Token, Token-2022, Associated Token Account, Memo, the address
-    /// lookup table program and the stake program.
+    /// lookup table program and the stake program. The native mint is missing, as in LiteSVM, whose
+    /// users create it.
     #[must_use]
     pub fn with_default_programs(self) -> Self {
         let has_p_token = self.features.is_active(&P_TOKEN);
+        let native_mint = self.svm().shared_account(&NATIVE_MINT).unwrap_or_default();
         let mut chain = self.map_svm(|svm| svm.with_well_known_programs(true));
+        let set = chain.svm_mut().set_account(NATIVE_MINT, native_mint);
+        set.expect("it is no sysvar");
         if !has_p_token {
             let added = chain.svm_mut().add_well_known_program(&selkie::programs::SPL_TOKEN);
             added.expect("it loads under all features");

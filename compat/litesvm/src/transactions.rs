@@ -107,15 +107,15 @@ fn failure(failed: FailedTransaction) -> FailedTransactionMetadata {
 }
 
 fn metadata(receipt: &Receipt) -> TransactionMetadata {
-    let return_data = receipt.return_data.as_ref();
+    // Agave's context, which LiteSVM shows, names a program also for data that are empty.
+    let (program_id, data) = (receipt.return_program, receipt.returned().to_vec());
+    let return_data = TransactionReturnData { program_id, data };
     TransactionMetadata {
         signature: receipt.signature(),
         logs: receipt.logs.clone(),
         inner_instructions: inner_instructions(receipt),
         compute_units_consumed: receipt.compute_units,
-        return_data: return_data
-            .map(|it| TransactionReturnData { program_id: it.program_id, data: it.data.clone() })
-            .unwrap_or_default(),
+        return_data,
         fee: receipt.fee.total(),
         loaded_accounts_data_size: receipt.loaded_bytes,
     }

@@ -74,12 +74,22 @@ pub struct BankOptions {
     pub counts: bool,
     /// Whether features whose accounts are pending become active although no epoch begins.
     pub activates_features: bool,
+    /// Whether each slot between the parent's and this one counts as if it had an empty block: it is
+    /// in the slot hashes and the slot history, and an epoch that began in it is past its rewards.
+    /// Otherwise these slots were skipped.
+    pub passes_slots: bool,
 }
 
 impl Default for BankOptions {
     /// Returns the options of a bank as on a real cluster, without a collector.
     fn default() -> Self {
-        Self { collector: None, unix_timestamp: None, counts: true, activates_features: false }
+        Self {
+            collector: None,
+            unix_timestamp: None,
+            counts: true,
+            activates_features: false,
+            passes_slots: false,
+        }
     }
 }
 
@@ -105,6 +115,8 @@ pub struct Bank {
     pub(crate) block_height: u64,
     /// See [`BankOptions::counts`].
     pub(crate) counts: bool,
+    /// See [`BankOptions::passes_slots`].
+    pub(crate) passes_slots: bool,
     pub(crate) environment: Environment,
     pub(crate) stakes: Arc<Stakes>,
     pub(crate) collector: Option<Pubkey>,
@@ -149,6 +161,8 @@ pub(crate) struct Parts {
     pub(crate) block_height: u64,
     /// See [`BankOptions::counts`].
     pub(crate) counts: bool,
+    /// See [`BankOptions::passes_slots`].
+    pub(crate) passes_slots: bool,
     pub(crate) environment: Environment,
     pub(crate) stakes: Arc<Stakes>,
     pub(crate) collector: Option<Pubkey>,
@@ -167,6 +181,7 @@ impl Bank {
             parent_hash: parts.parent_hash,
             block_height: parts.block_height,
             counts: parts.counts,
+            passes_slots: parts.passes_slots,
             environment: parts.environment,
             stakes: parts.stakes,
             collector: parts.collector,

@@ -92,6 +92,7 @@ impl Bank {
             parent_hash: Hash::default(),
             block_height,
             counts: true,
+            passes_slots: false,
             environment,
             stakes: Arc::new(stakes),
             collector: None,
@@ -163,6 +164,7 @@ impl<'p> BankBuilder<'p> {
             parent_hash: frozen.hash,
             block_height: self.block_height,
             counts: options.counts,
+            passes_slots: options.passes_slots,
             environment,
             stakes: self.stakes,
             collector: options.collector,
@@ -178,26 +180,34 @@ impl<'p> BankBuilder<'p> {
         let clock = self.parent.clock();
         let schedule = time::schedule(&self.parent.environment.sysvars);
         let epoch_before = schedule.get_epoch(self.parent.slot);
-        if epoch_before < schedule.get_epoch(self.slot) {
-            self.begin_epoch(epoch_before);
-        } else {
-            self.record_stakes();
-            if options.activates_features {
-                self.activate_features();
-            }
+        let begins_epoch = epoch_before < schedule.get_epoch(self.slot);
+        if begins_epoch {
+            self.activate_features(self.boundary(&schedule, options));
+        } else if options.activates_features {
+            self.activate_features(self.slot);
         }
+        self.pass_epochs(&schedule);
         self.end_rewards();
-        let before = self.data(&sysvar::slot_hashes::ID);
-        let slot_hashes = sysvars::slot_hashes(&before, self.parent.slot, &parent.hash);
-        self.set_sysvar(sysvar::slot_hashes::ID, slot_hashes);
+        if begins_epoch {
+            self.begin_rewards(&schedule, options);
+        }
+        self.set_slot_hashes(&parent.hash, options);
         let slot_milliseconds = self.parent.shared.options.slot_milliseconds;
         let before = clock;
         let mut clock = time::clock_after(&before, self.slot, &schedule, slot_milliseconds);
         if let Some(timestamp) = options.unix_timestamp {
-            time::set_timestamp(&mut clock, &before, timestamp);
+            time::set_timestamp(&mut clock, &before, timestamp, &schedule, slot_milliseconds);
         }
         self.set_sysvar(sysvar::clock::ID, sysvars::clock(&clock));
         self.update_last_restart_slot();
+    }
+
+    /// Adds the parent, and the slots passed since then, to the slot hashes.
+    fn set_slot_hashes(&mut self, parent: &Hash, options: &BankOptions) {
+        let (before, first) = (self.data(&sysvar::slot_hashes::ID), self.parent.slot);
+        let passed = if options.passes_slots { first.saturating_add(1)..self.slot } else { 0..0 };
+        let data = sysvars::slot_hashes_passing(&before, first, parent, passed);
+        self.set_sysvar(sysvar::slot_hashes::ID, data);
     }
 
     fn update_last_restart_slot(&mut self) {

@@ -6,15 +6,16 @@ use std::sync::{Arc, OnceLock};
 use selkie_builtins::{ProgramKind, builtins, program_account};
 use selkie_svm::{
     AccountSharedData, AccountStore, Feature, FeatureSet, NATIVE_LOADER, Pubkey, ReadableAccount,
-    sysvars::{EpochRewards, Rent},
+    sysvars::{EpochRewards, EpochSchedule, Rent},
 };
 use solana_account::WritableAccount;
 use solana_sdk_ids::{feature, sysvar};
-use solana_stake_history::StakeHistory;
 
 use crate::{
-    bank::Bank, begin::BankBuilder, stakes::StakeAccounts, state::programs_of_features, sysvars,
-    time,
+    bank::{Bank, BankOptions},
+    begin::BankBuilder,
+    state::programs_of_features,
+    sysvars, time,
 };
 
 /// How many slots before the end of an epoch programs are prepared for the next epoch's features;
@@ -103,64 +104,56 @@ impl Bank {
 }
 
 impl BankBuilder<'_> {
-    /// Begins the epoch in its first bank. The parent's epoch gets its entry in the stake history;
-    /// epochs without a block get none.
-    pub(crate) fn begin_epoch(&mut self, epoch_before: u64) {
-        self.activate_features();
-        let accounts = self.stake_accounts();
-        let mut history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
-        let ended = epoch_before..epoch_before.saturating_add(1);
-        accounts.end_epochs(&mut history, ended, &self.stakes.additional);
-        self.record_stakes_of(&accounts, &history);
-        self.set_sysvar(sysvar::stake_history::ID, sysvars::stake_history(&history));
-        self.begin_rewards();
+    /// Returns the slot in which the first epoch after the parent's began: the bank's own, unless
+    /// slots before it had a block, or whole epochs passed, each of which begins.
+    pub(crate) fn boundary(&self, schedule: &EpochSchedule, options: &BankOptions) -> u64 {
+        let next = schedule.get_epoch(self.parent.slot).saturating_add(1);
+        let has_passed = options.passes_slots || next < schedule.get_epoch(self.slot);
+        if has_passed { schedule.get_first_slot_in_epoch(next) } else { self.slot }
     }
 
-    /// Records epoch stakes in the middle of an epoch, for schedules that compute leader schedules
-    /// there.
-    pub(crate) fn record_stakes(&mut self) {
-        let schedule = time::schedule(&self.parent.environment.sysvars);
-        let leader_epoch = schedule.get_leader_schedule_epoch(self.slot);
-        if !self.stakes.epochs.contains_key(&leader_epoch) {
-            let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
-            self.record_stakes_of(&self.stake_accounts(), &history);
+    /// Updates stake history and epoch stakes. Every epoch that has ended since the parent gets its
+    /// entry, also if no bank was in it: the stake program fails if one is missing. (agave adds that
+    /// of the parent's epoch alone, since clusters do not skip whole epochs.)
+    pub(crate) fn pass_epochs(&mut self, schedule: &EpochSchedule) {
+        let slots = self.parent.slot..self.slot;
+        if self.stakes.covers(schedule, &slots) {
+            return;
+        }
+        let (accounts, history) = (self.stake_accounts(), self.data(&sysvar::stake_history::ID));
+        let stakes = Arc::make_mut(&mut self.stakes);
+        if let Some(history) = stakes.pass(|| accounts, &history, schedule, slots) {
+            self.set_sysvar(sysvar::stake_history::ID, history);
         }
     }
 
-    fn record_stakes_of(&mut self, accounts: &StakeAccounts, history: &StakeHistory) {
-        let schedule = time::schedule(&self.parent.environment.sysvars);
-        let epoch = schedule.get_epoch(self.slot);
-        let stake = accounts.at(epoch, history, &self.stakes.additional);
-        let leader_epoch = schedule.get_leader_schedule_epoch(self.slot);
-        Arc::make_mut(&mut self.stakes).record(leader_epoch, || stake);
-    }
-
-    pub(crate) fn activate_features(&mut self) {
+    /// Activates pending features since a slot, and those that are active by now.
+    pub(crate) fn activate_features(&mut self, since: u64) {
         let before = self.features;
         let (active, pending) = scan_features(&self.view(), before, self.slot);
         self.features = active;
-        pending.iter().for_each(|address| self.record_activation(address));
-        self.activate_rent_features();
+        pending.iter().for_each(|address| self.record_activation(address, since));
+        self.activate_rent_features(since);
         if active != before {
             self.switch_builtins(before);
         }
     }
 
     /// Writes the activation slot to a feature account.
-    fn record_activation(&mut self, address: &Pubkey) {
+    fn record_activation(&mut self, address: &Pubkey, since: u64) {
         let Some(mut account) = self.view().account(address) else { return };
-        let since = [&[1][..], &self.slot.to_le_bytes()].concat();
+        let since = [&[1][..], &since.to_le_bytes()].concat();
         if let Some(bytes) = account.data_as_mut_slice().get_mut(..since.len()) {
             bytes.copy_from_slice(&since);
             self.put(*address, account);
         }
     }
 
-    fn activate_rent_features(&mut self) {
+    fn activate_rent_features(&mut self, since: u64) {
         for (address, lamports_per_byte) in RENT_FEATURES {
             let account = self.view().account(&address);
             if account.as_ref().and_then(activation) == Some(Activation::Pending) {
-                self.record_activation(&address);
+                self.record_activation(&address, since);
                 self.rent = Rent { lamports_per_byte, ..self.rent.clone() };
                 let data = sysvars::rent(&self.rent);
                 self.set_sysvar(sysvar::rent::ID, data);
@@ -207,13 +200,14 @@ impl BankBuilder<'_> {
 
     /// Starts the distribution of rewards. They are calculated in the first block of an epoch and
     /// paid in the following ones; here they are not calculated, so the sysvar is set as if no
-    /// rewards were due, which takes one block.
-    fn begin_rewards(&mut self) {
+    /// rewards were due, which takes one block. If that one has passed, none is paid any more.
+    pub(crate) fn begin_rewards(&mut self, schedule: &EpochSchedule, options: &BankOptions) {
+        let (_, index) = schedule.get_epoch_and_slot_index(self.slot);
         let rewards = EpochRewards {
             distribution_starting_block_height: self.block_height.saturating_add(1),
             num_partitions: 1,
             parent_blockhash: self.parent.latest_blockhash(),
-            active: true,
+            active: index == 0 || !options.passes_slots,
             ..EpochRewards::default()
         };
         self.set_sysvar(sysvar::epoch_rewards::ID, sysvars::epoch_rewards(&rewards));
@@ -230,8 +224,10 @@ impl BankBuilder<'_> {
         else {
             return;
         };
-        let is_last = self.block_height >= start
-            && self.block_height.saturating_add(1) >= start.saturating_add(partitions);
+        // Blocks that do not count in the height have the parent's, and distribute all the same.
+        let height = self.parent.block_height.saturating_add(1);
+        let is_last =
+            height >= start && height.saturating_add(1) >= start.saturating_add(partitions);
         if let Some(active) = data.get_mut(ACTIVE_OFFSET)
             && *active == 1
             && is_last

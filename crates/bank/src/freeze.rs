@@ -50,7 +50,7 @@ impl Bank {
         self.distribute_fees(&mut working);
         let before = self.view().account(&sysvar::slot_history::ID);
         let before = before.as_ref().map(ReadableAccount::data).unwrap_or_default();
-        let history = sysvars::slot_history(before, self.slot);
+        let history = sysvars::slot_history_passing(before, self.slot, self.passes_slots);
         self.set_sysvar(&mut working, sysvar::slot_history::ID, history);
         self.run_incinerator(&mut working);
         let history = self.history();

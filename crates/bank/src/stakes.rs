@@ -116,10 +116,8 @@ impl Stakes {
         let (before, after) = (schedule.get_epoch(slots.start), schedule.get_epoch(slots.end));
         let (accounts, additional) = (accounts(), self.additional.clone());
         let mut history = sysvars::read_stake_history(history);
-        let oldest = before.saturating_sub(MAX_ENTRIES as u64);
-        let missing = history.first().map_or(oldest, |newest| newest.epoch.saturating_add(1));
-        let missing = missing.max(oldest);
-        accounts.end_epochs(&mut history, missing..before, &additional);
+        let missing = missing(&history, before);
+        accounts.end_epochs(&mut history, missing, &additional);
         // Earlier stakes would be dropped again.
         let first = before.max(after.saturating_sub(EPOCHS_KEPT));
         accounts.end_epochs(&mut history, before..first, &additional);
@@ -135,6 +133,30 @@ impl Stakes {
         }
         (before < after).then(|| sysvars::stake_history(&history))
     }
+
+    /// Returns the data of the stake history sysvar with an entry for every epoch before `epoch`, if
+    /// the newest ones are missing. Calls `accounts` only then.
+    pub fn complete_history(
+        &self,
+        accounts: impl FnOnce() -> StakeAccounts,
+        history: &[u8],
+        epoch: u64,
+    ) -> Option<Vec<u8>> {
+        let mut history = sysvars::read_stake_history(history);
+        let missing = missing(&history, epoch);
+        if missing.is_empty() {
+            return None;
+        }
+        accounts().end_epochs(&mut history, missing, &self.additional);
+        Some(sysvars::stake_history(&history))
+    }
+}
+
+/// Returns the epochs before `epoch` of which a history lacks entries, as far as it reaches back.
+fn missing(history: &StakeHistory, epoch: u64) -> Range<u64> {
+    let oldest = epoch.saturating_sub(MAX_ENTRIES as u64);
+    let next = history.first().map_or(oldest, |newest| newest.epoch.saturating_add(1));
+    next.max(oldest)..epoch
 }
 
 /// Returns the oldest epoch that is kept once `newest` is known.

@@ -3,6 +3,8 @@
 //! Functions take the previous data and return the new ones, with the length they have on mainnet:
 //! lists are zero-padded to their maximum length (SDK: `solana-sysvar`).
 
+use core::ops::Range;
+
 use selkie_builtins::sysvar_account;
 use selkie_svm::sysvars::{
     Clock, EpochRewards, EpochSchedule, LastRestartSlot, Rent, Sysvars, minimum_balance,
@@ -11,6 +13,8 @@ use selkie_svm::{AccountSharedData, Pubkey, ReadableAccount};
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar as ids;
 use solana_stake_history::StakeHistory;
+
+use crate::time::next_blockhash;
 
 /// How many blockhashes the recent blockhashes sysvar lists.
 const BLOCKHASHES_LISTED: usize = 150;
@@ -46,6 +50,18 @@ pub fn slot_hashes_after(
     list(added.chain(records.iter().take(count).copied()), SLOTS_LISTED)
 }
 
+/// Returns the slot hashes after adding a slot with its bank hash, and slots passed since then as if
+/// each had an empty block. Their hashes derive from the bank hash.
+pub(crate) fn slot_hashes_passing(
+    before: &[u8],
+    slot: u64,
+    hash: &Hash,
+    passed: Range<u64>,
+) -> Vec<u8> {
+    let newest = passed.rev().take(SLOTS_LISTED).map(|slot| (slot, next_blockhash(hash, slot)));
+    slot_hashes_after(before, newest.chain([(slot, *hash)]))
+}
+
 /// Returns the recent blockhashes: the newest of the given ones (newest first), each with the fee
 /// per signature.
 pub fn recent_blockhashes<'a>(
@@ -79,11 +95,17 @@ pub fn stake_history(history: &StakeHistory) -> Vec<u8> {
 }
 
 /// Returns the slot history after adding a slot, which must be later than all that it contains.
+/// Slots in between were skipped.
 ///
 /// Layout (bincode): an option tag and the number of words, a bit for each of the last slots, the
 /// number of bits, and the next slot.
 #[must_use]
 pub fn slot_history(before: &[u8], slot: u64) -> Vec<u8> {
+    slot_history_passing(before, slot, false)
+}
+
+/// Returns the slot history after adding a slot, and those in between if they had a block.
+pub(crate) fn slot_history_passing(before: &[u8], slot: u64, passes_slots: bool) -> Vec<u8> {
     const BITS_OFFSET: usize = 9;
     const BITS_BYTES: usize = 1024 * 1024 / 8;
     const LEN_OFFSET: usize = BITS_OFFSET + BITS_BYTES;
@@ -106,11 +128,11 @@ pub fn slot_history(before: &[u8], slot: u64) -> Vec<u8> {
         (BITS_OFFSET.saturating_add(byte), 1_u8 << (bit % 8))
     };
     if slot.saturating_sub(next) >= SLOTS_REMEMBERED {
-        data[BITS_OFFSET..LEN_OFFSET].fill(0);
+        data[BITS_OFFSET..LEN_OFFSET].fill(if passes_slots { u8::MAX } else { 0 });
     } else {
-        for skipped in next..slot {
-            let (byte, bit) = position(skipped);
-            data[byte] &= !bit;
+        for between in next..slot {
+            let (byte, bit) = position(between);
+            data[byte] = if passes_slots { data[byte] | bit } else { data[byte] & !bit };
         }
     }
     let (byte, bit) = position(slot);

@@ -34,10 +34,7 @@ pub fn clock_after(
     schedule: &EpochSchedule,
     slot_milliseconds: u64,
 ) -> Clock {
-    let seconds = |slots: u64| {
-        let milliseconds = u128::from(slots).saturating_mul(slot_milliseconds.into());
-        i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX)
-    };
+    let seconds = |slots: u64| seconds(slots, slot_milliseconds);
     // Round relative to the start of the epoch, so that many small steps add up exactly.
     let since_start = |slot: u64, epoch: u64| {
         seconds(slot.saturating_sub(schedule.get_first_slot_in_epoch(epoch)))
@@ -64,12 +61,28 @@ pub fn clock_after(
     }
 }
 
-/// Sets the timestamp of a new bank's clock, which is never before that of the parent's clock.
-pub(crate) fn set_timestamp(clock: &mut Clock, parent: &Clock, timestamp: i64) {
+/// Sets the timestamp of a new bank's clock, which is never before that of the parent's clock. An
+/// epoch that began in an earlier slot began as many slot times ago, but after the parent.
+pub(crate) fn set_timestamp(
+    clock: &mut Clock,
+    parent: &Clock,
+    timestamp: i64,
+    schedule: &EpochSchedule,
+    slot_milliseconds: u64,
+) {
     clock.unix_timestamp = timestamp.max(parent.unix_timestamp);
     if clock.epoch != parent.epoch {
-        clock.epoch_start_timestamp = clock.unix_timestamp;
+        let first = schedule.get_first_slot_in_epoch(clock.epoch);
+        let passed = seconds(clock.slot.saturating_sub(first), slot_milliseconds);
+        let start = clock.unix_timestamp.saturating_sub(passed);
+        clock.epoch_start_timestamp = start.max(parent.unix_timestamp);
     }
+}
+
+/// Returns the duration of some slots, in seconds.
+fn seconds(slots: u64, slot_milliseconds: u64) -> i64 {
+    let milliseconds = u128::from(slots).saturating_mul(slot_milliseconds.into());
+    i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use selkie_bank::{Bank, Options};
+use selkie_bank::{Bank, BankOptions, Options};
 use selkie_svm::{Account, Feature, FeatureSet, Pubkey, ReadableAccount};
 use solana_sdk_ids::{sysvar, zk_elgamal_proof_program};
 
@@ -46,6 +46,60 @@ fn a_feature_becomes_active_at_the_first_slot_of_an_epoch() {
     }
     let late = forks.new_bank(SLOTS_PER_EPOCH - 1, SLOTS_PER_EPOCH * 3).unwrap();
     assert!(late.features().has(feature) && late.epoch() == 3);
+    // The first of the epochs that passed began with the feature.
+    let since = [&[1][..], &SLOTS_PER_EPOCH.to_le_bytes()].concat();
+    assert_eq!(data(&late, &feature.address()), since);
+}
+
+#[test]
+fn slots_that_passed_count_as_if_they_had_blocks() {
+    let forks = forks(genesis());
+    let parent = forks.new_bank(0, 3).unwrap();
+    parent.freeze().unwrap();
+    let hash = parent.hash().unwrap();
+    let with = |passes_slots, unix_timestamp| BankOptions {
+        passes_slots,
+        unix_timestamp,
+        counts: false,
+        ..BankOptions::default()
+    };
+    let now = parent.clock().unix_timestamp + 1000;
+    let slot = SLOTS_PER_EPOCH * 2 + 10;
+    let skipping = forks.new_bank_with(3, slot, &with(false, Some(now))).unwrap();
+    let passing = forks.new_bank_with(3, slot + 1, &with(true, Some(now))).unwrap();
+    assert!(skipping.environment().sysvars.slot_hashes().eq([3, 0]));
+    assert!(passing.environment().sysvars.slot_hashes().eq((3..=slot).rev().chain([0])));
+    let hashes = data(&passing, &sysvar::slot_hashes::ID);
+    let mut all: Vec<&[u8]> = hashes[8..].chunks(40).take(72).map(|it| &it[8..]).collect();
+    assert!(all.contains(&hash.as_ref()));
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 72, "each slot has a hash of its own");
+    let is_active = |bank: &Bank| data(bank, &sysvar::epoch_rewards::ID)[80];
+    assert_eq!((is_active(&skipping), is_active(&passing)), (1, 0));
+    // 11 slots of 200 ms, rounded down.
+    assert_eq!(passing.clock().epoch_start_timestamp, now - 2);
+    let bits = |bank: &Bank| {
+        bank.freeze().unwrap();
+        let history = &data(bank, &sysvar::slot_history::ID)[9..131_081];
+        history.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>()
+    };
+    assert_eq!((bits(&skipping), bits(&passing)), (3, slot));
+    // A far jump fills all that the sysvars hold.
+    let far = forks.new_bank_with(3, 1 << 40, &with(true, None)).unwrap();
+    assert!(far.environment().sysvars.slot_hashes().eq(((1 << 40) - 512..1 << 40).rev()));
+    assert_eq!(bits(&far), 1 << 20);
+}
+
+#[test]
+fn rewards_end_in_a_block_that_does_not_count() {
+    let forks = forks(genesis());
+    let first = forks.new_bank(0, SLOTS_PER_EPOCH).unwrap();
+    first.freeze().unwrap();
+    assert_eq!(data(&first, &sysvar::epoch_rewards::ID)[80], 1);
+    let options = BankOptions { counts: false, ..BankOptions::default() };
+    let second = forks.new_bank_with(first.slot(), SLOTS_PER_EPOCH + 1, &options).unwrap();
+    assert_eq!(data(&second, &sysvar::epoch_rewards::ID)[80], 0);
 }
 
 #[test]

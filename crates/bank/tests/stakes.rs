@@ -416,13 +416,25 @@ fn imported_banks_continue_with_the_same_stakes() {
 }
 
 #[test]
-fn an_epoch_without_a_block_has_no_entry() {
-    let delegated = Delegated { voter: key(1), stake: SOL, from: FOREVER, until: FOREVER };
-    let forks = forks(state_of(&[delegated]));
-    let bank = first_of(&forks, &forks.new_bank(0, 1).unwrap(), 3);
-    assert_eq!(history(&bank), [[0, SOL, 0, 0]]);
-    let next = first_of(&forks, &bank, 4);
-    assert_eq!(history(&next), [[3, SOL, 0, 0], [0, SOL, 0, 0]]);
+fn a_bank_that_skips_epochs_has_the_stakes_of_one_bank_per_epoch() {
+    for Known { features, additional, delegations, .. } in known_clusters() {
+        for last in [2, 3, 20] {
+            let mut state = state_of(&delegations);
+            state.features = features;
+            state.stakes.additional.total = additional;
+            let forks = forks(state);
+            let first = forks.new_bank(0, 1).unwrap();
+            let jumped = first_of(&forks, &first, last);
+            let state = first.export().unwrap();
+            let forks = common::forks(state);
+            let first = forks.root();
+            let walked = (1..=last).fold(first, |bank, epoch| first_of(&forks, &bank, epoch));
+            assert_eq!(history(&jumped), history(&walked));
+            assert_eq!(history(&jumped).len() as u64, last);
+            assert_eq!(jumped.environment().epoch_stake, walked.environment().epoch_stake);
+            assert_eq!(jumped.stakes(), walked.stakes());
+        }
+    }
 }
 
 #[test]

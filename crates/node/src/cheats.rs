@@ -2,14 +2,17 @@
 
 use std::io::{Read, Write};
 
+use selkie_bank::Bank;
 use selkie_ledger::dump;
-use selkie_programs::{Deployed, program_accounts};
-use selkie_svm::{Loader, Purpose, check_file};
+use selkie_programs::{
+    Deployed, program_accounts,
+    token::{TokenEdit, edit_associated_account},
+};
+use selkie_svm::{Loader, Purpose, check_file, cost::ACCOUNT_BYTES_MAX};
 use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
 use solana_pubkey::Pubkey;
 
 use crate::{
-    edit::{self, TokenEdit},
     error::NodeError,
     genesis::feature_account,
     node::Node,
@@ -41,7 +44,7 @@ impl Node {
     /// Sets an account; one with 0 lamports is deleted. Returns the slot of the block.
     ///
     /// # Errors
-    /// If the node cannot make a block.
+    /// As [`Node::set_accounts`].
     pub fn set_account(
         &self,
         key: Pubkey,
@@ -53,7 +56,7 @@ impl Node {
     /// Sets accounts in one block; those with 0 lamports are deleted.
     ///
     /// # Errors
-    /// If the node cannot make a block.
+    /// If the data of one are longer than any account's, or the node cannot make a block.
     pub fn set_accounts(
         &self,
         accounts: Vec<(Pubkey, AccountSharedData)>,
@@ -67,24 +70,29 @@ impl Node {
     /// If the node cannot make a block.
     pub fn set_balance(&self, key: Pubkey, lamports: u64) -> Result<u64, NodeError> {
         self.call(move |producer| {
-            let mut account = producer.tip.get_account(&key)?.unwrap_or_default();
-            account.set_lamports(lamports);
-            producer.edit(vec![(key, account)])
+            producer.edit_of(|bank| {
+                let mut account = bank.get_account(&key)?.unwrap_or_default();
+                account.set_lamports(lamports);
+                Ok(vec![(key, account)])
+            })
         })
     }
 
     /// Changes the token account that an owner has of a mint at the associated address, creating it if
-    /// it does not exist. Returns its address.
+    /// it does not exist, and the mint's supply with it. Returns its address.
     ///
     /// # Errors
-    /// If the mint is not one, or the node cannot make a block.
+    /// If no token program could make such an account, or the node cannot make a block.
     pub fn set_token_account(&self, edit: TokenEdit) -> Result<Pubkey, NodeError> {
         self.call(move |producer| {
-            let find = |key: &Pubkey| producer.tip.get_account(key).ok().flatten();
-            let rent = producer.tip.environment().rent();
-            let (key, account) = edit::token_account(&edit, &find, &rent)?;
-            producer.edit(vec![(key, account)])?;
-            Ok(key)
+            let mut address = Pubkey::default();
+            producer.edit_of(|bank: &Bank| {
+                let written = edit_associated_account(&edit, bank, &bank.environment().rent());
+                let written = written.map_err(|error| NodeError::Account(error.to_string()))?;
+                address = written.address;
+                Ok(written.accounts)
+            })?;
+            Ok(address)
         })
     }
 
@@ -271,6 +279,13 @@ impl Producer {
         &mut self,
         accounts: Vec<(Pubkey, AccountSharedData)>,
     ) -> Result<u64, NodeError> {
+        let too_long = accounts.iter().find(|(_, it)| it.data().len() > ACCOUNT_BYTES_MAX);
+        if let Some((key, account)) = too_long {
+            let bytes = account.data().len();
+            return Err(NodeError::Account(format!(
+                "the data of {key} have {bytes} bytes, more than the {ACCOUNT_BYTES_MAX} of the largest account"
+            )));
+        }
         self.block(accounts, true)?;
         Ok(self.tip.slot())
     }

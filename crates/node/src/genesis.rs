@@ -15,12 +15,7 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::{feature, system_program, sysvar};
 use solana_signer::Signer;
 
-use crate::{
-    options::Options,
-    source::reset_future_slot,
-    token::{NATIVE_MINT, native_mint},
-    validator,
-};
+use crate::{options::Options, source::reset_future_slot, validator};
 
 /// The stake of the node's own validator, in lamports: about all of mainnet's. No stake account shows
 /// it. Without it no delegation would warm up.
@@ -71,13 +66,12 @@ fn set_timestamp(clock: &mut AccountSharedData, timestamp: i64) {
     }
 }
 
-/// Returns the accounts of programs, features, keys and the native mint.
+/// Returns the accounts of programs, the native mint, features and keys.
 fn own_accounts(options: &Options) -> Vec<(Pubkey, AccountSharedData)> {
     let rent = rent();
     let known = WellKnownAccountSet::all();
     let mut accounts: Vec<_> = known.iter().map(|it| (it.key(), it.account().clone())).collect();
     accounts.extend(features(options.features, &rent));
-    accounts.push((NATIVE_MINT, native_mint()));
     let identity = options.identity.pubkey();
     accounts.push((identity, wallet(IDENTITY_LAMPORTS)));
     let vote_account = validator::vote_account(&options.vote_account, &identity, &rent);

@@ -24,7 +24,7 @@
 //! | `fetch`, `fetched`, `source` | accounts of another cluster |
 //! | `query`, `fees` | blocks, transactions, statuses, prices of compute units |
 //! | `events` | [`Event`]: what subscribers are told |
-//! | `cheats`, `edit` | changes that no transaction makes |
+//! | `cheats` | changes that no transaction makes |
 //! | `writer`, `producer`, `snapshots` | the thread that makes blocks |
 //! | `timeline` | which slot comes next, and when |
 //! | `committer` | the thread that writes to the ledger |
@@ -45,7 +45,6 @@ mod clock;
 mod committer;
 mod cost;
 mod diff;
-mod edit;
 mod error;
 mod events;
 mod fees;
@@ -83,10 +82,11 @@ pub use selkie_ledger::{
     dump::{self, DumpError},
 };
 
+pub use selkie_programs::token::{TokenEdit, TokenState};
+
 pub use crate::{
     cheats::Travel,
     clock::{Clock, ManualClock, SystemClock},
-    edit::{TokenEdit, TokenState},
     error::{NodeError, SendError},
     events::{Event, Events},
     fees::writable,

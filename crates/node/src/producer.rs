@@ -205,6 +205,19 @@ impl Producer {
         Ok(Some(block))
     }
 
+    /// Makes a block that sets accounts, which depend on the state. What waits goes into blocks before
+    /// and after it, so that the edit neither misses nor undoes it.
+    pub(crate) fn edit_of(
+        &mut self,
+        edits: impl FnOnce(&Bank) -> Result<Vec<(Pubkey, AccountSharedData)>, NodeError>,
+    ) -> Result<u64, NodeError> {
+        self.block(Vec::new(), false)?;
+        let retries = core::mem::take(&mut self.retries);
+        let edited = edits(&self.tip).and_then(|accounts| self.edit(accounts));
+        self.retries.extend(retries);
+        edited
+    }
+
     /// Makes sure that the working bank is that of a moment.
     fn open(&mut self, moment: Moment) -> Result<(), NodeError> {
         let wanted = (moment, self.time.timestamp());
@@ -240,6 +253,7 @@ impl Producer {
             unix_timestamp: Some(self.time.timestamp()),
             counts,
             activates_features: self.feature_slots.iter().any(|since| *since <= slot),
+            passes_slots: true,
         };
         self.forks.new_bank_with(self.tip.slot(), slot, &options)
     }

@@ -87,6 +87,8 @@ fn processed(landed: &Landed, kept: &Kept) -> Processed {
         inner_instructions,
         return_data: return_data
             .map(|it| ReturnData { program_id: it.program, data: it.data.clone() }),
+        // Which program's data were empty is not kept.
+        return_program: return_data.map(|it| it.program).unwrap_or_default(),
         accounts: kept.changes.clone(),
         notes: meta.notes.clone(),
         stopped: None,

@@ -4,16 +4,18 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::{Cluster, SLOT, SOL, address, cluster, cluster_with, sign, transfer};
+use common::{Cluster, SLOT, SOL, address, cluster, cluster_with, key, sign, transfer};
+use selkie_bank::sysvars::read_stake_history;
 use selkie_node::{
-    BlockMode, Event, NodeError, Options, SendOptions, TokenEdit, TokenIndex, Travel,
+    BlockMode, Event, NodeError, Options, SendOptions, TokenEdit, TokenIndex, Travel, View,
 };
 use selkie_programs::{MEMO, TOKEN};
 use selkie_svm::Feature;
 use solana_account::{Account, ReadableAccount};
 use solana_commitment_config::CommitmentLevel::{Finalized, Processed};
-use solana_instruction::Instruction;
+use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
 use solana_signer::Signer;
 
 fn memo(program: Pubkey, text: &str) -> Instruction {
@@ -67,6 +69,122 @@ fn token_accounts_are_set_and_indexed() {
     assert!(matches!(error, Err(NodeError::Account(_))));
 }
 
+fn number_at(data: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(*data[offset..].first_chunk().unwrap())
+}
+
+#[test]
+fn the_supply_of_a_mint_covers_token_accounts_that_are_set() {
+    let cluster = cluster();
+    let (mint, alice) = (address(60), cluster.wallet(1));
+    let mut data = vec![0; 82];
+    (data[44], data[45]) = (6, 1);
+    let account = Account { lamports: SOL, data, owner: TOKEN.id, ..Account::default() };
+    cluster.node.set_account(mint, account).unwrap();
+    let set = |owner, amount| {
+        let edit = TokenEdit { amount: Some(amount), ..TokenEdit::new(owner, mint) };
+        cluster.node.set_token_account(edit)
+    };
+    let supply = || number_at(&cluster.node.view(Finalized).data(&mint), 36);
+    let key = set(alice.pubkey(), 1000).unwrap();
+    set(address(61), 500).unwrap();
+    set(alice.pubkey(), 700).unwrap();
+    assert_eq!(supply(), 1200);
+    let accounts = vec![
+        AccountMeta::new(key, false),
+        AccountMeta::new(mint, false),
+        AccountMeta::new_readonly(alice.pubkey(), true),
+    ];
+    let data = [&[8][..], &700_u64.to_le_bytes()].concat();
+    let burn = Instruction { program_id: TOKEN.id, accounts, data };
+    cluster.run(&[burn], &[&alice]).unwrap();
+    assert_eq!(supply(), 500);
+    let error = set(alice.pubkey(), u64::MAX).unwrap_err();
+    assert!(error.to_string().contains("supply"), "{error}");
+}
+
+#[test]
+fn native_token_accounts_wrap_lamports() {
+    let cluster = cluster();
+    let edit = |amount| TokenEdit {
+        amount: Some(amount),
+        ..TokenEdit::new(address(61), selkie_programs::token::NATIVE_MINT)
+    };
+    let key = cluster.node.set_token_account(edit(3 * SOL)).unwrap();
+    let exempt = cluster.node.view(Processed).minimum_balance(165);
+    let data = cluster.node.view(Processed).data(&key);
+    assert_eq!((data[109], number_at(&data, 113), number_at(&data, 64)), (1, exempt, 3 * SOL));
+    assert_eq!(cluster.balance(&key), exempt + 3 * SOL);
+    // What was transferred to it, and is not wrapped yet, stays.
+    cluster.node.set_balance(key, exempt + 3 * SOL + 5).unwrap();
+    cluster.node.set_token_account(edit(SOL)).unwrap();
+    assert_eq!(cluster.balance(&key), exempt + SOL + 5);
+}
+
+#[test]
+fn token_accounts_that_no_program_makes_are_refused() {
+    let cluster = cluster();
+    let new = || TokenEdit::new(address(61), selkie_programs::token::NATIVE_MINT);
+    let other = TokenEdit { program: Some(selkie_programs::TOKEN_2022.id), ..new() };
+    let undelegated = TokenEdit { delegated_amount: Some(1), ..new() };
+    for edit in [other, undelegated] {
+        let error = cluster.node.set_token_account(edit);
+        assert!(matches!(error, Err(NodeError::Account(_))), "{error:?}");
+    }
+    let edit = TokenEdit { delegate: Some(Some(address(62))), delegated_amount: Some(7), ..new() };
+    let key = cluster.node.set_token_account(edit).unwrap();
+    let delegated = || number_at(&cluster.node.view(Processed).data(&key), 121);
+    assert_eq!(delegated(), 7);
+    cluster.node.set_token_account(TokenEdit { delegate: Some(None), ..new() }).unwrap();
+    assert_eq!(delegated(), 0, "without a delegate nothing is delegated");
+    // Something else is at the address.
+    let account = cluster.node.view(Processed).account(&key).unwrap();
+    let data = vec![1; 165];
+    cluster.node.set_account(key, Account { data, ..account.into() }).unwrap();
+    let error = cluster.node.set_token_account(new());
+    assert!(matches!(error, Err(NodeError::Account(_))), "{error:?}");
+}
+
+#[test]
+fn data_that_are_longer_than_those_of_any_account_are_refused() {
+    let cluster = cluster();
+    let account = |bytes| Account { lamports: SOL, data: vec![0; bytes], ..Account::default() };
+    cluster.node.set_account(address(9), account(10 << 20)).unwrap();
+    let error = cluster.node.set_account(address(8), account((10 << 20) + 1)).unwrap_err();
+    assert!(error.to_string().contains("10485760"), "{error}");
+}
+
+#[test]
+fn an_edit_sees_the_transactions_that_waited() {
+    let options = Options { blocks: BlockMode::Manual, ..Options::default() };
+    let cluster = cluster_with(options);
+    let (mint, alice) = (address(60), key(1));
+    let mut data = vec![0; 82];
+    (data[0], data[44], data[45]) = (1, 6, 1);
+    data[4..36].copy_from_slice(alice.pubkey().as_ref());
+    let account = Account { lamports: SOL, data, owner: TOKEN.id, ..Account::default() };
+    cluster.node.set_account(mint, account).unwrap();
+    cluster.node.set_balance(alice.pubkey(), SOL).unwrap();
+    let set = |owner, amount| {
+        let edit = TokenEdit { amount: Some(amount), ..TokenEdit::new(owner, mint) };
+        cluster.node.set_token_account(edit).unwrap()
+    };
+    let account = set(alice.pubkey(), 10);
+    let accounts = vec![
+        AccountMeta::new(mint, false),
+        AccountMeta::new(account, false),
+        AccountMeta::new_readonly(alice.pubkey(), true),
+    ];
+    let data = [&[7][..], &5_u64.to_le_bytes()].concat();
+    let mint_to = Instruction { program_id: TOKEN.id, accounts, data };
+    let transaction = sign(cluster.blockhash(), &[mint_to], &[&alice]);
+    cluster.node.send(transaction, &SendOptions::default()).unwrap();
+    set(address(61), 100);
+    let view = cluster.node.view(Processed);
+    assert_eq!(number_at(&view.data(&mint), 36), 115);
+    assert_eq!(number_at(&view.data(&account), 64), 15);
+}
+
 #[test]
 fn a_program_that_was_set_runs_in_the_next_block() {
     let cluster = cluster();
@@ -104,6 +222,63 @@ fn slot_clock_and_block_time_travel_together() {
         assert!(matches!(far, NodeError::TooFar { .. } | NodeError::TimeGoesBack { .. }), "{far}");
     }
     cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+}
+
+/// The epochs with an entry in the stake history.
+fn epochs_in_history(view: &View) -> Vec<u64> {
+    let history = read_stake_history(&view.data(&sysvar::stake_history::ID));
+    history.iter().map(|item| item.epoch).collect()
+}
+
+#[test]
+fn every_epoch_that_time_passes_has_its_entry_in_the_stake_history() {
+    let options = Options { slots_per_epoch: 32, ..Options::default() };
+    let cluster = cluster_with(options);
+    cluster.node.travel(Travel::Epoch(5)).unwrap();
+    assert!(epochs_in_history(&cluster.node.view(Processed)).into_iter().eq((0..5).rev()));
+    // An idle node makes no blocks, and its epochs pass all the same.
+    cluster.clock.advance(SLOT * 32 * 3);
+    cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    let view = cluster.node.view(Processed);
+    assert_eq!(view.clock().epoch, 8);
+    assert!(epochs_in_history(&view).into_iter().eq((0..8).rev()));
+    let now = view.clock().unix_timestamp;
+    cluster.node.travel(Travel::Timestamp(now + 1_000_000)).unwrap();
+    let view = cluster.node.view(Processed);
+    let epoch = view.clock().epoch;
+    assert!(epochs_in_history(&view).into_iter().eq((epoch - 512..epoch).rev()));
+}
+
+#[test]
+fn slots_that_time_passes_are_in_the_slot_hashes() {
+    let cluster = cluster();
+    let before = cluster.node.view(Processed).slot();
+    cluster.node.travel(Travel::Slot(before + 2000)).unwrap();
+    let data = cluster.node.view(Processed).data(&sysvar::slot_hashes::ID);
+    let (numbers, _) = data.as_chunks::<8>();
+    let newest = u64::from_le_bytes(numbers[1]);
+    let oldest = u64::from_le_bytes(numbers[1 + 511 * 5]);
+    assert_eq!((newest, oldest), (before + 1999, before + 2000 - 512));
+}
+
+/// The stake program refuses everything while rewards are distributed, which takes one block.
+#[test]
+fn rewards_are_over_after_time_has_passed_an_epoch() {
+    let options = Options { slots_per_epoch: 32, ..Options::default() };
+    let cluster = cluster_with(options);
+    let is_active = || {
+        let last = cluster.node.view(Processed).data(&sysvar::epoch_rewards::ID);
+        last.get(80) == Some(&1)
+    };
+    cluster.node.pause_clock().unwrap();
+    cluster.node.travel(Travel::Epoch(2)).unwrap();
+    assert!(is_active(), "the first slot of an epoch");
+    cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    assert!(!is_active(), "also in blocks that come faster than slot times");
+    cluster.node.resume_clock().unwrap();
+    cluster.clock.advance(SLOT * 40);
+    cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+    assert!(!is_active(), "the epoch began in a slot that passed");
 }
 
 #[test]

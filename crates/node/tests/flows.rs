@@ -4,10 +4,11 @@ mod common;
 
 use std::thread;
 
-use common::{SOL, address, cluster, cluster_with, key, sign, transfer};
+use common::{Cluster, SLOT, SOL, address, cluster, cluster_with, key, sign, transfer};
 use selkie_node::{AddressQuery, Event, Finality, HistoryLimit, Options, SendOptions};
 use solana_commitment_config::CommitmentLevel::{Confirmed, Finalized, Processed};
 use solana_instruction::{AccountMeta, Instruction};
+use solana_keypair::Keypair;
 use solana_message::{AddressLookupTableAccount, VersionedMessage, v0};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{address_lookup_table, system_program, sysvar};
@@ -18,10 +19,8 @@ fn instruction(program_id: Pubkey, accounts: Vec<AccountMeta>, data: &[&[u8]]) -
     Instruction { program_id, accounts, data: data.concat() }
 }
 
-#[test]
-fn a_lookup_table_works_in_the_block_after_its_extension() {
-    let cluster = cluster();
-    let alice = cluster.wallet(1);
+/// Creates a lookup table of `alice`. Returns its address, and the accounts of instructions for it.
+fn create_table(cluster: &Cluster, alice: &Keypair) -> (Pubkey, Vec<AccountMeta>) {
     let slot = cluster.node.view(Finalized).slot();
     let seeds = [alice.pubkey().to_bytes().to_vec(), slot.to_le_bytes().to_vec()];
     let seeds: Vec<&[u8]> = seeds.iter().map(Vec::as_slice).collect();
@@ -32,9 +31,18 @@ fn a_lookup_table_works_in_the_block_after_its_extension() {
         AccountMeta::new(alice.pubkey(), true),
         AccountMeta::new_readonly(system_program::ID, false),
     ];
-    let id = address_lookup_table::ID;
     let create = [&[0, 0, 0, 0], &slot.to_le_bytes()[..], &[bump]];
-    cluster.run(&[instruction(id, accounts.clone(), &create)], &[&alice]).unwrap();
+    let create = instruction(address_lookup_table::ID, accounts.clone(), &create);
+    cluster.run(&[create], &[alice]).unwrap();
+    (table, accounts)
+}
+
+#[test]
+fn a_lookup_table_works_in_the_block_after_its_extension() {
+    let cluster = cluster();
+    let alice = cluster.wallet(1);
+    let id = address_lookup_table::ID;
+    let (table, accounts) = create_table(&cluster, &alice);
     let to = address(2);
     let extend = [&[2, 0, 0, 0], &1_u64.to_le_bytes()[..], to.as_ref()];
     cluster.run(&[instruction(id, accounts, &extend)], &[&alice]).unwrap();
@@ -50,6 +58,24 @@ fn a_lookup_table_works_in_the_block_after_its_extension() {
     assert_eq!(landed.meta.loaded_addresses.writable, [to]);
     assert_eq!(landed.account_keys().last(), Some(&to));
     assert_eq!(cluster.balance(&to), SOL);
+}
+
+/// A table can be closed when the slot of its deactivation is no longer among the slot hashes.
+#[test]
+fn a_lookup_table_is_closed_when_enough_time_has_passed() {
+    let cluster = cluster();
+    let alice = cluster.wallet(1);
+    let (table, mut accounts) = create_table(&cluster, &alice);
+    accounts.pop();
+    let id = address_lookup_table::ID;
+    cluster.run(&[instruction(id, accounts[..2].to_vec(), &[&[3, 0, 0, 0]])], &[&alice]).unwrap();
+    let close = instruction(id, accounts, &[&[4, 0, 0, 0]]);
+    cluster.clock.advance(SLOT * 400);
+    cluster.run(std::slice::from_ref(&close), &[&alice]).unwrap_err();
+    // No block is made meanwhile.
+    cluster.clock.advance(SLOT * 200);
+    cluster.run(&[close], &[&alice]).unwrap();
+    assert_eq!(cluster.balance(&table), 0);
 }
 
 #[test]

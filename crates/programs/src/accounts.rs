@@ -1,8 +1,8 @@
-//! The accounts of mainnet's programs.
+//! The accounts of mainnet's programs, and the native mint: what the genesis of every cluster has.
 //!
 //! They are constants: each account is created when first read, and then shared within the process.
-//! They are rent-exempt by mainnet's rent, deployed in slot 0 and immutable. Without the feature
-//! `files` there are none.
+//! They are rent-exempt by mainnet's rent; programs are deployed in slot 0 and immutable. Without the
+//! feature `files` there are none.
 
 use std::sync::OnceLock;
 
@@ -11,15 +11,17 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::bpf_loader_upgradeable;
 
 use crate::{
-    Deployed, MAINNET, WellKnownProgram,
+    Deployed, MAINNET, TOKEN, WellKnownProgram,
     account::{program_account, program_data_account},
+    token::{NATIVE_MINT, native_mint},
 };
 
 /// A program account, and a programdata account if loader v3 owns the program.
 const PER_PROGRAM: usize = 2;
-const ACCOUNTS_MAX: usize = MAINNET.len() * PER_PROGRAM;
+const ACCOUNTS_MAX: usize = MAINNET.len() * PER_PROGRAM + 1;
 
-/// A program or programdata account of a program of [`MAINNET`], as its index.
+/// A program or programdata account of a program of [`MAINNET`], as its index; or the native mint, which
+/// comes last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WellKnownAccount(usize);
 
@@ -71,24 +73,32 @@ impl WellKnownAccountSet {
 }
 
 impl WellKnownAccount {
+    /// The native mint.
+    const NATIVE_MINT: Self = Self(ACCOUNTS_MAX - 1);
+
     /// Returns the well-known account at an address, if there is one.
     #[must_use]
     pub fn of(key: &Pubkey) -> Option<Self> {
         // Most addresses differ in their first 8 bytes, whose comparison needs no call to `memcmp`.
         let first = key.as_array().first_chunk::<8>();
         let is_it = |other: &Pubkey| other.as_array().first_chunk() == first && other == key;
-        MAINNET.iter().zip(0..).filter(|_| cfg!(feature = "files")).find_map(|(program, index)| {
+        let programs = MAINNET.iter().zip(0..).filter(|_| cfg!(feature = "files"));
+        let found = programs.into_iter().find_map(|(program, index)| {
             let is_data = program.data_key.as_ref().is_some_and(is_it);
             (is_data || is_it(&program.id)).then(|| Self::new(index, is_data))
+        });
+        found.or_else(|| {
+            (cfg!(feature = "files") && is_it(&NATIVE_MINT)).then_some(Self::NATIVE_MINT)
         })
     }
 
     fn all() -> impl Iterator<Item = Self> {
         let programs = MAINNET.iter().zip(0..).filter(|_| cfg!(feature = "files"));
-        programs.flat_map(|(program, index)| {
+        let of_programs = programs.flat_map(|(program, index)| {
             let data = program.data_key.map(|_| Self::new(index, true));
             core::iter::once(Self::new(index, false)).chain(data)
-        })
+        });
+        of_programs.chain(cfg!(feature = "files").then_some(Self::NATIVE_MINT))
     }
 
     #[expect(clippy::arithmetic_side_effects, reason = "there are few programs")]
@@ -100,20 +110,21 @@ impl WellKnownAccount {
         1 << self.0
     }
 
-    /// Returns the program, and whether this is its programdata account.
-    fn program(self) -> (&'static WellKnownProgram, bool) {
+    /// Returns the program, and whether this is its programdata account; `None` for the native mint.
+    fn program(self) -> Option<(&'static WellKnownProgram, bool)> {
         let (index, part) = (self.0 / PER_PROGRAM, self.0 % PER_PROGRAM);
-        (MAINNET.get(index).expect("`new` was given an index of `MAINNET`"), part == 1)
+        Some((MAINNET.get(index)?, part == 1))
     }
 
     /// Returns the address of the account.
     #[must_use]
     pub fn key(self) -> Pubkey {
         match self.program() {
-            (program, true) => {
+            Some((program, true)) => {
                 program.data_key.expect("`new` was given a program with programdata")
             }
-            (program, false) => program.id,
+            Some((program, false)) => program.id,
+            None => NATIVE_MINT,
         }
     }
 
@@ -121,8 +132,9 @@ impl WellKnownAccount {
     #[must_use]
     pub fn owner(self) -> Pubkey {
         match self.program() {
-            (_, true) => bpf_loader_upgradeable::ID,
-            (program, false) => program.loader.address(),
+            Some((_, true)) => bpf_loader_upgradeable::ID,
+            Some((program, false)) => program.loader.address(),
+            None => TOKEN.id,
         }
     }
 
@@ -131,12 +143,12 @@ impl WellKnownAccount {
     pub fn account(self) -> &'static AccountSharedData {
         static ACCOUNTS: [OnceLock<AccountSharedData>; ACCOUNTS_MAX] =
             [const { OnceLock::new() }; ACCOUNTS_MAX];
-        let cell = ACCOUNTS.get(self.0).expect("there are two cells per program");
+        let cell = ACCOUNTS.get(self.0).expect("there are two cells per program, and one");
         cell.get_or_init(|| self.create())
     }
 
     fn create(self) -> AccountSharedData {
-        let (program, is_data) = self.program();
+        let Some((program, is_data)) = self.program() else { return native_mint() };
         let WellKnownProgram { id, loader, elf, data_key, .. } = program;
         let deployed = Deployed { loader: *loader, slot: 0, authority: None };
         let rent = selkie_svm::Environment::default().rent();

@@ -7,7 +7,8 @@
 //! |---|---|
 //! | [`WellKnownProgram`] | a program: name, address, loader, ELF file |
 //! | [`MAINNET`], [`ALL`] | the programs of mainnet, and those including older versions |
-//! | [`accounts`] | the accounts of mainnet's programs, created when first read |
+//! | [`accounts`] | the accounts of mainnet's programs and the native mint, created when first read |
+//! | [`token`] | mints and token accounts, made and changed without transactions |
 //! | [`program_accounts`] | creates the accounts of any program |
 
 #![forbid(unsafe_code)]
@@ -15,6 +16,7 @@
 
 mod account;
 pub mod accounts;
+pub mod token;
 
 use core::fmt;
 

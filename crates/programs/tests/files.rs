@@ -1,9 +1,9 @@
 //! The ELF files from the packages are those of the table.
 
 use selkie_programs::{
-    ALL, MAINNET,
+    ALL, MAINNET, TOKEN,
     accounts::{WellKnownAccount, WellKnownAccountSet},
-    by_id, program_data_key,
+    by_id, program_data_key, token,
 };
 use selkie_svm::{Environment, Loader, program_cache::ProgramCache};
 use sha2::{Digest, Sha256};
@@ -45,7 +45,8 @@ fn every_program_loads() {
 
 #[test]
 fn well_known_accounts_hold_their_programs() {
-    let mut count = 0;
+    // The native mint.
+    let mut count = 1;
     for program in MAINNET {
         let well_known = WellKnownAccount::of(&program.id).unwrap();
         let account = well_known.account();
@@ -70,6 +71,10 @@ fn well_known_accounts_hold_their_programs() {
         (count, count)
     );
     assert_eq!(WellKnownAccount::of(&solana_pubkey::Pubkey::default()), None);
+    let mint = WellKnownAccount::of(&token::NATIVE_MINT).unwrap();
+    assert_eq!((mint.key(), mint.owner()), (token::NATIVE_MINT, TOKEN.id));
+    assert_eq!(token::decimals(&mint.key(), Some(mint.account())), Some(9));
+    assert!(token::is_mint(mint.account()));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Adds programs directly to accounts, as if they had been deployed in slot 0.
+//! Adds programs directly to accounts, as if they were part of the genesis: they can be invoked at
+//! every clock.
 
 use core::fmt;
 use std::{
@@ -9,7 +10,9 @@ use std::{
 };
 
 use selkie_programs::{Deployed, program_accounts, program_data_key};
-use selkie_svm::{LoadError, Loader, Program, ProgramEntry, program_cache::EntryKind};
+use selkie_svm::{
+    LoadError, Loader, Program, ProgramEntry, cost::ACCOUNT_BYTES_MAX, program_cache::EntryKind,
+};
 use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
 
@@ -41,6 +44,8 @@ pub enum ProgramError {
     Read(PathBuf, io::Error),
     /// The loader or verifier rejects the file.
     Load(LoadError),
+    /// The file has so many bytes that it fits into no account.
+    TooLong(usize),
 }
 
 impl fmt::Display for ProgramError {
@@ -56,6 +61,9 @@ impl fmt::Display for ProgramError {
                 Ok(())
             }
             Self::Load(error) => write!(f, "the file is not a valid program: {error}"),
+            Self::TooLong(bytes) => {
+                write!(f, "the file has {bytes} bytes, and an account at most {ACCOUNT_BYTES_MAX}")
+            }
         }
     }
 }
@@ -65,6 +73,7 @@ impl core::error::Error for ProgramError {
         match self {
             Self::Read(_, error) => Some(error),
             Self::Load(error) => Some(error),
+            Self::TooLong(_) => None,
         }
     }
 }
@@ -112,7 +121,8 @@ impl<const N: usize> ProgramFile for &[u8; N] {
 
 impl Svm {
     /// Adds a program to `id`, given as a path or as the bytes of its ELF file. It is owned by
-    /// loader v3, was deployed in slot 0 and is immutable.
+    /// loader v3, was deployed in slot 0 and is immutable. It can be invoked at every clock, before and
+    /// after the clock is set back.
     ///
     /// # Errors
     /// If the file cannot be read, or if the loader or verifier rejects it.
@@ -172,6 +182,9 @@ impl Svm {
     ) -> Result<(), ProgramError> {
         let deployed = Deployed { loader, slot: DEPLOYMENT_SLOT, authority };
         let accounts = program_accounts(&id, elf, &deployed, &self.rent());
+        if accounts.iter().any(|(_, account)| account.data().len() > ACCOUNT_BYTES_MAX) {
+            return Err(ProgramError::TooLong(elf.len()));
+        }
         let found: BTreeMap<_, _> = accounts.iter().cloned().collect();
         let program =
             accounts.first().map(|(_, account)| account).expect("the program account comes first");

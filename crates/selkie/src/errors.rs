@@ -4,8 +4,8 @@
 use core::fmt;
 
 use crate::{
-    AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction, ProgramError,
-    SnapshotError, StateFileError, WarpError, compute_units::ComputeUnitsError,
+    AccountError, AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction,
+    ProgramError, SnapshotError, StateFileError, WarpError, compute_units::ComputeUnitsError,
     fixture::FixtureError,
 };
 
@@ -20,6 +20,6 @@ macro_rules! shown {
 }
 
 shown! {
-    AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction, FixtureError,
+    AccountError, AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction, FixtureError,
     ProgramError, SnapshotError, StateFileError, ComputeUnitsError, WarpError,
 }

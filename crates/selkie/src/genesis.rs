@@ -26,7 +26,7 @@ use crate::{
     store::Accounts,
 };
 
-/// The first slot. Its parent is slot 0, so that programs deployed in slot 0 can be invoked.
+/// The first slot, whose parent is slot 0.
 pub(crate) const SLOT: u64 = 1;
 
 /// The default stake in lamports that no account shows: 400 million SOL, about mainnet's. Without

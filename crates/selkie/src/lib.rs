@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod account_error;
 mod account_file;
 mod check;
 pub mod compute_units;
@@ -90,6 +91,7 @@ pub use solana_transaction::{Transaction, versioned::VersionedTransaction};
 pub use solana_transaction_error::TransactionError;
 
 pub use crate::{
+    account_error::AccountError,
     account_file::AccountFileError,
     check::{AccountCheck, Check, CheckFailures},
     deploy::{ProgramError, ProgramFile},

@@ -27,8 +27,8 @@ impl Svm {
     }
 
     /// Adds (the default) or removes the programs of
-    /// [`programs::MAINNET`](crate::programs::MAINNET). Accounts that were written at their
-    /// addresses stay.
+    /// [`programs::MAINNET`](crate::programs::MAINNET), and with them the native mint. Accounts that
+    /// were written at their addresses stay.
     #[must_use]
     pub fn with_well_known_programs(mut self, present: bool) -> Self {
         let programs =

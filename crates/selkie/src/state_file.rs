@@ -19,7 +19,7 @@ use std::{
 
 use selkie_bank::Stakes;
 use selkie_programs::accounts::{WellKnownAccount, WellKnownAccountSet};
-use selkie_svm::{EpochStake, Feature, FeatureSet, sysvars::SysvarError};
+use selkie_svm::{EpochStake, Feature, FeatureSet, cost::ACCOUNT_BYTES_MAX, sysvars::SysvarError};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
@@ -27,7 +27,7 @@ use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::sysvar;
 
-use crate::{genesis, svm::Svm};
+use crate::{account_error::AccountError, genesis, svm::Svm};
 
 const MAGIC: &[u8] = b"selkie state 1\n";
 const HASH_BYTES: usize = 32;
@@ -257,6 +257,10 @@ impl Header {
         for _ in 0..self.accounts {
             let (key, account) = read_account(&mut bytes)
                 .ok_or_else(|| format_error("it has fewer accounts than its header says"))?;
+            if account.data.len() > ACCOUNT_BYTES_MAX {
+                let bytes = account.data.len();
+                return Err(format_error(AccountError::TooLong { key, bytes }.to_string()));
+            }
             if account.owner == sysvar::ID {
                 match svm.set_sysvar(key, &account.data) {
                     // The runtime ignores some sysvar accounts.

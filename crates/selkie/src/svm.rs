@@ -7,6 +7,7 @@ use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_svm::{
     AccountStore, ComputeBudget, Engine, Environment, Inspector, MessageId, Processed,
     WorkspacePool,
+    cost::ACCOUNT_BYTES_MAX,
     program_cache::{ProgramCache, ProgramFile},
     sysvars::minimum_balance,
 };
@@ -17,6 +18,7 @@ use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
+    account_error::AccountError,
     check::Check,
     genesis,
     journal::{Journal, Snapshot, SnapshotError},
@@ -45,8 +47,8 @@ use crate::{
 ///
 /// An `Svm` is deterministic: it reads no clock and uses no randomness, so the same calls produce
 /// the same bytes on every machine. A new one is in slot 1, in the first second of 2026, with
-/// mainnet's features, rent, fees, builtin programs and sysvars, and with the token, stake and
-/// other programs that [`programs::MAINNET`](crate::programs::MAINNET) lists.
+/// mainnet's features, rent, fees, builtin programs and sysvars, with the token, stake and other
+/// programs that [`programs::MAINNET`](crate::programs::MAINNET) lists, and with the native mint.
 ///
 /// A clone starts with the same accounts and then changes independently; clones share compiled
 /// programs. To return to an earlier state, [`Svm::snapshot`] is cheaper than a clone.
@@ -307,13 +309,17 @@ impl Svm {
     /// deleted. Setting the account of a sysvar also sets the sysvar that programs read by syscall.
     ///
     /// # Errors
-    /// If `key` is a sysvar and the account's data are not valid for it.
+    /// If the data are longer than any account's, or `key` is a sysvar and they are not valid for it.
     pub fn set_account(
         &mut self,
         key: Pubkey,
         account: impl Into<AccountSharedData>,
-    ) -> Result<(), selkie_svm::sysvars::SysvarError> {
+    ) -> Result<(), AccountError> {
         let account = account.into();
+        let bytes = account.data().len();
+        if bytes > ACCOUNT_BYTES_MAX {
+            return Err(AccountError::TooLong { key, bytes });
+        }
         if self.sysvar(&key).is_some() && account.lamports() > 0 {
             self.set_sysvar(key, account.data())?;
         }

@@ -12,10 +12,20 @@ use solana_stake_history::StakeHistory;
 use crate::{genesis::sysvar_account, svm::Svm};
 
 impl Svm {
-    /// Sets the clock sysvar and nothing else; [`Svm::warp_to_slot`] advances the chain.
+    /// Sets the clock sysvar; [`Svm::warp_to_slot`] advances the chain. If the epoch is later than
+    /// before, the stake history gets entries for the epochs that have passed, which the stake program
+    /// needs; [`Svm::set_sysvar`] sets the clock and nothing else.
+    ///
+    /// Programs that were added directly can be invoked at every clock. Those that a transaction
+    /// deployed can be invoked from the slot after their deployment on, also after the clock was set
+    /// back.
     pub fn set_clock(&mut self, clock: &Clock) {
+        let before = self.epoch();
         self.journal.environment_mut().sysvars.set_clock(clock);
         self.show_sysvar(sysvar::clock::ID);
+        if before < clock.epoch {
+            self.complete_stake_history(clock.epoch);
+        }
     }
 
     /// Returns the rent parameters.

@@ -163,21 +163,34 @@ impl Svm {
         if state.stakes.covers(&schedule, &(from..to)) {
             return;
         }
-        let accounts = || {
-            let rent = state.environment.rent();
-            // The unwritten accounts of mainnet's programs hold no stake.
-            let written = state.accounts.written();
-            let accounts = written.iter().map(|(key, account)| (key, *account));
-            StakeAccounts::new(accounts, state.environment.features, &rent)
-        };
         let history = self.sysvar(&sysvar::stake_history::ID).unwrap_or_default();
         let mut stakes = Stakes::clone(&state.stakes);
+        let accounts = || self.stake_accounts();
         if let Some(history) = stakes.pass(accounts, history, &schedule, from..to) {
             self.put_sysvar(sysvar::stake_history::ID, &history);
             let stake = stakes.of(schedule.get_epoch(to)).clone();
             self.journal.environment_mut().epoch_stake = stake;
         }
         self.journal.set_stakes(stakes);
+    }
+
+    /// Adds entries to the stake history for the epochs before `epoch` that are missing.
+    pub(crate) fn complete_stake_history(&mut self, epoch: u64) {
+        let history = self.sysvar(&sysvar::stake_history::ID).unwrap_or_default();
+        let stakes = &self.journal.state().stakes;
+        let completed = stakes.complete_history(|| self.stake_accounts(), history, epoch);
+        if let Some(history) = completed {
+            self.put_sysvar(sysvar::stake_history::ID, &history);
+        }
+    }
+
+    fn stake_accounts(&self) -> StakeAccounts {
+        let state = self.journal.state();
+        let rent = state.environment.rent();
+        // The unwritten accounts of mainnet's programs hold no stake.
+        let written = state.accounts.written();
+        let accounts = written.iter().map(|(key, account)| (key, *account));
+        StakeAccounts::new(accounts, state.environment.features, &rent)
     }
 
     fn clock_at(&self, slot: u64) -> Clock {

@@ -2,18 +2,15 @@
 //!
 //! `program` selects the token program or Token-2022, which share these instructions.
 
-use selkie_svm::sysvars::SysvarError;
+use selkie_programs::token::{self, TokenAccount, TokenEdit, is_native};
 use solana_account::{Account, ReadableAccount as _};
 use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::system_program;
 
-use crate::{programs::ASSOCIATED_TOKEN, svm::Svm};
+pub use selkie_programs::token::{ACCOUNT_BYTES, MINT_BYTES, NATIVE_MINT, associated_address};
 
-/// Size of a mint without extensions, in bytes.
-pub const MINT_BYTES: usize = 82;
-/// Size of a token account without extensions, in bytes.
-pub const ACCOUNT_BYTES: usize = 165;
+use crate::{account_error::AccountError, programs::ASSOCIATED_TOKEN, svm::Svm};
 
 fn instruction(program: &Pubkey, accounts: Vec<AccountMeta>, data: &[&[u8]]) -> Instruction {
     Instruction { program_id: *program, accounts, data: data.concat() }
@@ -98,13 +95,6 @@ pub fn transfer_checked(
     instruction(program, accounts, &[&[12], &amount.to_le_bytes(), &[decimals]])
 }
 
-/// Returns the address of an owner's associated token account.
-#[must_use]
-pub fn associated_address(program: &Pubkey, owner: &Pubkey, mint: &Pubkey) -> Pubkey {
-    let seeds = [owner.as_ref(), program.as_ref(), mint.as_ref()];
-    Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN.id).0
-}
-
 /// Creates an owner's associated token account. The payer signs.
 #[must_use]
 pub fn create_associated(
@@ -167,26 +157,40 @@ pub fn amount(data: &[u8]) -> Option<u64> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl Svm {
-    /// Sets a rent-exempt mint without extensions at `address`, with a supply of 0. `program` is
-    /// the token program or Token-2022; `authority` is the mint authority.
+    /// Sets a rent-exempt mint without extensions at `address`, whose supply is what its token accounts
+    /// hold. `program` is the token program or Token-2022; `authority` is the mint authority.
     ///
     /// # Errors
-    /// As [`Svm::set_account`].
+    /// As [`Svm::set_account`], and if it is the native mint, whose account is part of the genesis.
     pub fn set_mint(
         &mut self,
         address: Pubkey,
         program: &Pubkey,
         authority: &Pubkey,
         decimals: u8,
-    ) -> Result<(), SysvarError> {
-        self.set_rent_exempt(address, *program, mint_data(authority, 0, decimals))
+    ) -> Result<(), AccountError> {
+        if is_native(&address) {
+            return Err(AccountError::NativeMint);
+        }
+        let holds = [crate::AccountFilter::Memcmp(0, address.as_ref())];
+        let accounts = self.program_accounts(program, &holds).into_iter();
+        let accounts = accounts.filter_map(|(_, account)| TokenAccount::read(&account.into()));
+        let amounts = accounts.filter(|it| it.mint == address).map(|it| it.amount);
+        let supply = amounts.fold(0, u64::saturating_add);
+        let data = mint_data(authority, supply, decimals);
+        let lamports = self.minimum_balance_for_rent_exemption(data.len());
+        let account =
+            Account { lamports, data, owner: *program, rent_epoch: u64::MAX, executable: false };
+        self.set_account(address, account)
     }
 
-    /// Sets a rent-exempt token account without extensions at `address`, which holds `amount` (in
-    /// the mint's smallest unit) for `owner`. The mint's supply does not change.
+    /// Sets a rent-exempt token account at `address`, which holds `amount` (in the mint's smallest
+    /// unit) for `owner`: exactly the account that `program` would have made, with the extensions that
+    /// the mint prescribes, and with the lamports that a native account wraps. The mint's supply grows
+    /// by the amount, and shrinks by that of a token account which was at the address.
     ///
     /// # Errors
-    /// As [`Svm::set_account`].
+    /// If `program` has no such mint, or the supply would be too large.
     pub fn set_token_account(
         &mut self,
         address: Pubkey,
@@ -194,8 +198,11 @@ impl Svm {
         mint: &Pubkey,
         owner: &Pubkey,
         amount: u64,
-    ) -> Result<(), SysvarError> {
-        self.set_rent_exempt(address, *program, account_data(mint, owner, amount))
+    ) -> Result<(), AccountError> {
+        let edit = TokenEdit { amount: Some(amount), ..TokenEdit::new(*owner, *mint) };
+        let accounts = &self.journal.state().accounts;
+        let written = token::new_account(address, program, &edit, accounts, &self.rent())?;
+        written.accounts.into_iter().try_for_each(|(key, account)| self.set_account(key, account))
     }
 
     /// Returns the balance of a token account, in the mint's smallest unit; `None` if there is no
@@ -204,15 +211,5 @@ impl Svm {
     pub fn token_balance(&self, address: &Pubkey) -> Option<u64> {
         let account = self.shared_account(address)?;
         amount(account.data().get(..ACCOUNT_BYTES)?)
-    }
-
-    fn set_rent_exempt(
-        &mut self,
-        address: Pubkey,
-        owner: Pubkey,
-        data: Vec<u8>,
-    ) -> Result<(), SysvarError> {
-        let lamports = self.minimum_balance_for_rent_exemption(data.len());
-        self.set_account(address, Account { lamports, data, owner, ..Account::default() })
     }
 }

@@ -1,7 +1,7 @@
 //! Programs deployed, upgraded, extended, handed over and closed by transactions.
 
 use selkie::{
-    DeployError, DeployOptions, FailedTransaction, Instruction, InstructionError, Keypair,
+    Clock, DeployError, DeployOptions, FailedTransaction, Instruction, InstructionError, Keypair,
     ProgramError, Pubkey, ReadableAccount, Signer, Svm, TransactionError, UpgradeOptions, keypair,
     loader::State, program_data_key, programs,
 };
@@ -53,6 +53,43 @@ impl Cluster {
 
     fn state(&self, key: &Pubkey) -> Option<State> {
         State::of_data(self.svm.shared_account(key)?.data())
+    }
+}
+
+#[test]
+fn added_programs_can_be_invoked_at_every_clock() {
+    let mut cluster = Cluster::new();
+    let memo = Instruction { program_id: programs::MEMO.id, accounts: vec![], data: vec![b'a'] };
+    cluster.svm.add_program(cluster.id(), saying("one")).unwrap();
+    // Also at slot 0, which is that of a default clock, and after the clock was set back.
+    for slot in [0, 1000, 999, 1, 0] {
+        cluster.svm.set_clock(&Clock { slot, unix_timestamp: 7, ..Clock::default() });
+        assert_eq!(cluster.said().unwrap(), "Program log: one", "slot {slot}");
+        cluster.svm.send_instructions(std::slice::from_ref(&memo), &[&cluster.authority]).unwrap();
+        assert!(cluster.svm.has_program(&cluster.id()));
+    }
+}
+
+#[test]
+fn programs_added_late_can_be_invoked_before() {
+    let mut cluster = Cluster::new();
+    cluster.svm.warp_to_slot(1000).unwrap();
+    cluster.svm.add_upgradeable_program(cluster.id(), saying("late"), &cluster.id()).unwrap();
+    for slot in [1000, 999, 0] {
+        cluster.svm.set_clock(&Clock { slot, ..Clock::default() });
+        assert_eq!(cluster.said().unwrap(), "Program log: late", "slot {slot}");
+    }
+}
+
+#[test]
+fn deployed_programs_cannot_be_invoked_before_their_deployment() {
+    let mut cluster = Cluster::with("word");
+    let slot = cluster.svm.slot();
+    cluster.said().unwrap();
+    for slot in [0, slot - 1] {
+        cluster.svm.set_clock(&Clock { slot, ..Clock::default() });
+        let error = cluster.said().unwrap_err().error;
+        assert_eq!(error, failed(InstructionError::UnsupportedProgramId));
     }
 }
 

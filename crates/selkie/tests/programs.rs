@@ -46,15 +46,16 @@ fn every_well_known_program_can_be_added() {
         svm.add_well_known_program(program).unwrap();
         assert!(svm.has_program(&program.id), "{}", program.name);
     }
-    // SPL Token replaced p-token, which has a programdata account as well.
-    assert_eq!(svm.accounts_len() + 1, Svm::new().accounts_len());
+    // SPL Token replaced p-token, which has a programdata account as well, and there is no native mint.
+    assert_eq!(svm.accounts_len() + 2, Svm::new().accounts_len());
 }
 
 #[test]
 fn listed_accounts_include_those_of_programs() {
     let (with, without) = (Svm::new(), Svm::new().with_well_known_programs(false));
     let data_accounts = programs::MAINNET.iter().filter(|it| it.loader == Loader::V3).count();
-    let added = programs::MAINNET.len() + data_accounts;
+    let native_mint = 1;
+    let added = programs::MAINNET.len() + data_accounts + native_mint;
     assert_eq!(with.accounts_len(), without.accounts_len() + added);
     for svm in [&with, &without] {
         let listed: Vec<Pubkey> = svm.accounts().map(|(key, _)| key).collect();

@@ -1,8 +1,9 @@
 //! Stake per epoch, with mainnet's stake program.
 
 use selkie::{
-    AccountMeta, EpochStake, FailedTransaction, Instruction, InstructionError, Keypair, Pubkey,
-    Signer, StakeHistory, StakeHistoryEntry, Svm, TransactionError, address, ids, keypair, system,
+    AccountMeta, Clock, EpochStake, FailedTransaction, Instruction, InstructionError, Keypair,
+    Pubkey, Signer, StakeHistory, StakeHistoryEntry, Svm, TransactionError, address, ids, keypair,
+    system,
 };
 
 const SOL: u64 = 1_000_000_000;
@@ -365,6 +366,25 @@ fn warping_far_adds_an_entry_per_epoch() {
     deactivate(&mut svm, stake);
     svm.warp_to_epoch(83).unwrap();
     withdraw(&mut svm, stake, 10 * SOL).unwrap();
+}
+
+#[test]
+fn setting_the_clock_to_a_later_epoch_adds_an_entry_per_epoch() {
+    let mut svm = cluster();
+    let stake = delegated(&mut svm, "stake", 10 * SOL);
+    let mut clock = svm.clock();
+    clock.epoch = 2;
+    svm.set_clock(&clock);
+    assert_eq!(history(&svm), [[1, MAINNET + 10 * SOL, 0, 0], [0, MAINNET, 10 * SOL, 0]]);
+    assert_eq!(withdraw(&mut svm, stake, 1), failed(InstructionError::InsufficientFunds));
+    deactivate(&mut svm, stake);
+    clock.epoch = 5;
+    svm.set_clock(&clock);
+    assert_eq!(history(&svm).len(), 5);
+    withdraw(&mut svm, stake, 10 * SOL).unwrap();
+    // A clock that is set back leaves the history as it is.
+    svm.set_clock(&Clock { epoch: 1, ..clock });
+    assert_eq!(history(&svm).len(), 5);
 }
 
 #[test]

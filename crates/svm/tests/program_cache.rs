@@ -86,6 +86,17 @@ fn deployed_programs_are_visible_from_the_next_slot() {
 }
 
 #[test]
+fn programs_of_slot_0_are_visible_in_every_slot() {
+    let (cache, mut chain) = (ProgramCache::new(), Chain::default());
+    chain.deploy(key(1), 0, &elf(1));
+    for slot in [0, 1, 1000, 0] {
+        assert_eq!(chain.number(&cache, key(1), slot), 1, "slot {slot}");
+        assert_eq!(chain.kind(&cache, key(1), slot), EntryKind::Loaded);
+    }
+    assert_eq!(cache.programs()[0].effective, 0);
+}
+
+#[test]
 fn rejected_files_are_cached_per_target() {
     let (cache, mut chain) = (ProgramCache::new(), Chain::default());
     chain.deploy(key(1), 0, b"no file at all");
@@ -126,14 +137,14 @@ fn files_of_directly_set_accounts_are_loaded() {
 fn equal_bytes_at_another_address_are_the_same_file() {
     let (cache, mut chain) = (ProgramCache::new(), Chain::default());
     for _ in 0..3 {
-        chain.deploy(key(1), 0, &elf(1));
+        chain.deploy(key(1), 4, &elf(1));
         assert_eq!(chain.number(&cache, key(1), 5), 1);
         assert_eq!(chain.number(&cache, key(1), 6), 1);
     }
     let statistics = cache.statistics();
     assert_eq!((statistics.misses, statistics.hits), (1, 5));
     let program = &cache.programs()[0];
-    assert_eq!((program.uses, program.last_access, program.effective), (6, 6, 1));
+    assert_eq!((program.uses, program.last_access, program.effective), (6, 6, 5));
 }
 
 #[test]

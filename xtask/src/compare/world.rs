@@ -23,9 +23,6 @@ const LAMPORTS: u64 = 100_000_000;
 const ELGAMAL_REGISTRY: Pubkey =
     Pubkey::from_str_const("regVYJW7tcT8zipN5YiBvHsvR5jXW1uLFxaHSbugABg");
 
-/// The mint of Token's wrapped SOL. That of Token-2022 is created by an instruction.
-const NATIVE_MINT: Pubkey = Pubkey::from_str_const("So11111111111111111111111111111111111111112");
-
 impl World {
     pub(super) fn new(family: Family, file: &Vec<u8>, engine: Engine) -> Result<Self> {
         let mut svm = Svm::new().with_engine(engine);
@@ -89,7 +86,8 @@ impl World {
         Ok(())
     }
 
-    /// Adds accounts of wrapped SOL with more lamports than tokens and rent.
+    /// Adds accounts of wrapped SOL with more lamports than tokens and rent. The mint of Token-2022 is
+    /// created by an instruction.
     fn add_native(&mut self, token: Pubkey, wallets: &[Pubkey]) -> Result<()> {
         let is_2022 = token == programs::TOKEN_2022.id;
         let mint = if is_2022 {
@@ -97,8 +95,7 @@ impl World {
             self.keys.add(Role::FreshMint, mint);
             mint
         } else {
-            self.svm.set_mint(NATIVE_MINT, &token, &wallets[0], 9)?;
-            NATIVE_MINT
+            token::NATIVE_MINT
         };
         for (index, wallet) in wallets.iter().enumerate() {
             let account = address(&format!("wrapped SOL {index}"));

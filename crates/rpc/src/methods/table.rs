@@ -157,7 +157,7 @@ pub const METHODS: &[Method] = &[
 
     cheat("selkie_setAccount", "surfnet_setAccount", "pubkey, account", "null; the fields `lamports`, `data` (hex, or text and encoding), `owner`, `executable` that are absent stay", cheats::set_account),
     cheat("selkie_setBalance", "", "pubkey, lamports", "the slot", cheats::set_balance),
-    cheat("selkie_setTokenAccount", "surfnet_setTokenAccount", "owner, mint, account, [program]", "the address of the owner's associated token account", cheats::set_token_account),
+    cheat("selkie_setTokenAccount", "surfnet_setTokenAccount", "owner, mint, account, [program]", "the address of the owner's associated token account, which is then as the token program makes it, and the mint's supply with it", cheats::set_token_account),
     cheat("selkie_setProgram", "", "program, elf, [authority]", "the slot; the ELF file is base64, and is checked", cheats::set_program),
     cheat("selkie_timeTravel", "surfnet_timeTravel", "target", "the epoch info after going to `{slot}`, `{epoch}` or `{timestamp}` (or `absoluteSlot`, …), forward only", cheats::time_travel),
     cheat("selkie_pauseClock", "surfnet_pauseClock", "", "the epoch info", cheats::pause_clock),

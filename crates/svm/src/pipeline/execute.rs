@@ -144,6 +144,7 @@ fn finish(
     processed.instruction_compute_units.extend(started.map(|it| it.compute_units));
     processed.compute_units = processed.instruction_compute_units.iter().sum();
     processed.logs = context.logs.take_lines();
+    processed.return_program = context.return_data.program_id;
     let has_returned = !context.return_data.data.is_empty();
     processed.return_data = has_returned.then(|| take(&mut context.return_data));
     processed.notes = take(&mut context.notes);

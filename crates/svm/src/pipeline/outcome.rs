@@ -93,6 +93,9 @@ pub struct Processed {
     pub inner_instructions: InnerInstructions,
     /// The data that was returned last.
     pub return_data: Option<ReturnData>,
+    /// The program whose return data, empty or not, were the last: each program starts with empty
+    /// ones. The default address if none was started.
+    pub return_program: Pubkey,
     /// The transaction's accounts, in the order of its addresses.
     pub accounts: Vec<AccountChange>,
     /// Explanations for people, beside the log.
@@ -117,8 +120,8 @@ impl Processed {
         instruction_compute_units.clear();
         logs.clear();
         inner_instructions.clear();
-        let Self { return_data, accounts, notes, stopped, .. } = self;
-        (*return_data, *stopped) = (None, None);
+        let Self { return_data, return_program, accounts, notes, stopped, .. } = self;
+        (*return_data, *return_program, *stopped) = (None, Pubkey::default(), None);
         accounts.clear();
         notes.clear();
     }
@@ -138,6 +141,7 @@ impl Default for Processed {
             logs: Vec::new(),
             inner_instructions: InnerInstructions::new(),
             return_data: None,
+            return_program: Pubkey::default(),
             accounts: Vec::new(),
             notes: Vec::new(),
             stopped: None,

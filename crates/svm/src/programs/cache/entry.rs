@@ -149,10 +149,7 @@ impl Version {
             },
             loader,
             deployed,
-            effective: match loader {
-                Loader::V1 | Loader::V2 => deployed,
-                Loader::V3 | Loader::V4 => deployed.saturating_add(super::VISIBILITY_DELAY),
-            },
+            effective: self.source.effective(),
             uses: usage.uses(),
             last_access: usage.last_access(),
             file_bytes: self.source.file().len(),

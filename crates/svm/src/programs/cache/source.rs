@@ -130,9 +130,18 @@ impl<'a> Source<'a> {
 
     /// Returns whether the program cannot be invoked yet in a slot.
     pub(super) fn is_delayed(&self, slot: u64) -> bool {
-        // Accounts of loaders v1 and v2 do not record the slot of the deployment.
-        let records_slot = matches!(self.loader, Loader::V3 | Loader::V4);
-        records_slot && self.deployed.saturating_add(VISIBILITY_DELAY) > slot
+        self.effective() > slot
+    }
+
+    /// Returns the first slot in which the program can be invoked. A program of slot 0 is part of the
+    /// genesis, which processes no deployments: it can be invoked at every clock.
+    pub(super) fn effective(&self) -> u64 {
+        match self.loader {
+            // Their accounts do not record the slot of the deployment.
+            Loader::V1 | Loader::V2 => self.deployed,
+            Loader::V3 | Loader::V4 if self.deployed == 0 => 0,
+            Loader::V3 | Loader::V4 => self.deployed.saturating_add(VISIBILITY_DELAY),
+        }
     }
 }
 
