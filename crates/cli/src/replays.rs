@@ -12,7 +12,12 @@ use selkie_replay::{DebugFiles, FileError, ReplayFile, Timeline};
 use selkie_report::Programs;
 use serde_json::json;
 
-use crate::{args::replay::ReplayArgs, client::Client, files as output, ui::Advise as _};
+use crate::{
+    args::replay::ReplayArgs,
+    client::Client,
+    files as output,
+    ui::{Advise as _, Ui},
+};
 
 /// How replays come to be.
 const HELP: &str =
@@ -32,6 +37,14 @@ pub(crate) fn programs(symbols: &[PathBuf]) -> Result<Programs> {
     }
     files.add(Path::new(DEPLOY));
     Ok(Programs::new(files))
+}
+
+/// Warns of programs whose debug information is not used.
+pub(crate) fn warn(ui: &mut Ui, programs: &Programs) -> Result<()> {
+    for (name, refusal) in programs.refusals() {
+        ui.warning(&refusal.of(&name))?;
+    }
+    Ok(())
 }
 
 /// Calls `use_it` with each transaction, in order.

@@ -41,6 +41,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
         coverage.add(&timeline, &mut programs);
         Ok(())
     })?;
+    replays::warn(ui, &programs)?;
     let all = coverage.files(&mut programs);
     let found = all.len();
     let sources = if args.all_sources { all } else { own_sources(all)? };

@@ -46,6 +46,9 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
     }
+    for (program, refusal) in session.refusals() {
+        ui.warning(&refusal.of(program))?;
+    }
     let mut console = Console::new(session, Box::new(source));
     let mut commands = args.commands.clone();
     if let Some(path) = &args.script {

@@ -53,6 +53,7 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
         }
         Ok(())
     })?;
+    replays::warn(ui, &programs)?;
     if let Some(wanted) = args.transaction.filter(|wanted| *wanted >= number) {
         let found = count(number, "transaction");
         return Err(anyhow!(

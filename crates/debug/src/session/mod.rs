@@ -15,6 +15,8 @@ mod words;
 use core::ops::ControlFlow;
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
+use selkie_inspect::dwarf::Refusal;
+
 use crate::{
     breakpoint::{Breakpoint, BreakpointId, Filters, HitCount, LogText, Place, Request, Watch},
     expr::{Expr, ExprError},
@@ -109,6 +111,12 @@ impl Session {
         };
         let stop = Stop::Entry;
         Self { history, model, position: 0, stop, next_id: 1, output: Vec::new() }
+    }
+
+    /// Returns the names of the programs whose debug information is not used, and why.
+    pub fn refusals(&self) -> impl Iterator<Item = (&str, Refusal)> {
+        let programs = self.model.programs.iter();
+        programs.filter_map(|it| Some((it.file.name.as_str(), it.info.refusal()?)))
     }
 
     /// Returns the run.
