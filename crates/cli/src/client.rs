@@ -12,6 +12,7 @@ use selkie::{
     Account, AccountSharedData, FeatureSet, Hash, Pubkey, ReadableAccount as _, Signature,
     VersionedTransaction, ids,
 };
+use selkie_isa::plain;
 use selkie_svm::features;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -24,6 +25,8 @@ const ADDRESSES_MAX: usize = 100;
 const SIGNATURES_MAX: usize = 256;
 /// How long to wait between two looks at transactions, at first and at most.
 const WAITS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
+/// The log lines of an error that are shown.
+const LOG_LINES_MAX: usize = 1000;
 /// How often transactions are sent again without being signed again, at most.
 const ATTEMPTS: u32 = 5;
 
@@ -52,9 +55,10 @@ struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
+        f.write_str(&plain::line(&self.message))?;
         let logs = self.data["logs"].as_array().into_iter().flatten();
-        logs.filter_map(Value::as_str).try_for_each(|line| write!(f, "\n  {line}"))
+        let logs = logs.filter_map(Value::as_str).map(plain::line);
+        logs.take(LOG_LINES_MAX).try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
 

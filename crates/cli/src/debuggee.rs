@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_debug::{History, PathMap, Session, StartAt, info::is_library};
+use selkie_isa::plain;
 use selkie_replay::{DebugFiles, Timeline};
 
 use crate::{replays, ui::Advise as _};
@@ -41,7 +42,7 @@ impl Listing {
         let shown = self.names.iter().enumerate().skip(first).take(NAMES_MAX);
         let line = |(number, name): (usize, &String)| {
             let mark = if number == self.chosen { '>' } else { ' ' };
-            format!("{mark}{number:>4}  {name}")
+            format!("{mark}{number:>4}  {}", plain::line(name))
         };
         let heading = format!("{count} transactions: --test NAME or --transaction N takes another");
         let rest = count.checked_sub(NAMES_MAX).filter(|it| *it > 0);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use addr2line::Context;
 use selkie_elf::Sections;
-use selkie_isa::layout::SLOT_BYTES;
+use selkie_isa::{layout::SLOT_BYTES, plain};
 
 use crate::{
     dwarf::{self, Reader, Refusal},
@@ -175,7 +175,7 @@ impl fmt::Debug for SourceMap {
 
 /// Converts a position, if it has at least file and line.
 fn location(it: &addr2line::Location<'_>) -> Option<Location> {
-    let file = it.file?.to_owned();
+    let file = plain::line(it.file?).into_owned();
     let line = it.line.filter(|&line| line != 0)?;
     Some(Location { file, line, column: it.column.filter(|&column| column != 0) })
 }

@@ -20,6 +20,7 @@ pub mod eval;
 pub mod insn;
 pub mod layout;
 pub mod op;
+pub mod plain;
 pub mod symbol;
 pub mod syntax;
 pub mod table;
