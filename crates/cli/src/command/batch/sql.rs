@@ -82,7 +82,8 @@ fn query(args: &BatchSqlArgs) -> Result<String> {
 /// Returns what knows the tables and functions.
 fn context(args: &BatchSqlArgs) -> Result<SessionContext> {
     let threads = work::threads(args.work.threads).get();
-    let mut config = SessionConfig::new().with_target_partitions(threads);
+    let mut config =
+        SessionConfig::new().with_target_partitions(threads).with_batch_size(tables::ROWS_AT_ONCE);
     let parquet = &mut config.options_mut().execution.parquet;
     parquet.pushdown_filters = true;
     // All commands read it.
