@@ -107,7 +107,7 @@ const INPUT: &str = include_str!("new/input.json.txt");
 const TEST: &str = include_str!("new/test.rs.txt");
 const README: &str = include_str!("new/README.md.txt");
 /// Build output and secrets: private keys, and saved clusters.
-const IGNORED: &str = "/target/\n*-keypair.json\n*.payer.json\n*.state\n";
+const IGNORED: &str = "/target/\n*-keypair.json\n*.payer.json\n*.state\n*.state.lock\n";
 
 pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
     let project = Project::new(args)?;
