@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_debug::{History, PathMap, Session, StartAt, info::is_library};
-use selkie_isa::plain;
+use selkie_isa::{input, plain};
 use selkie_replay::{DebugFiles, Timeline};
 
 use crate::{replays, ui::Advise as _};
@@ -177,9 +177,6 @@ pub(crate) fn find_source(folder: &Path, recorded: &str) -> Option<PathBuf> {
 /// Returns the text of a source file, if it is here and not too long.
 pub(crate) fn source(path: &str) -> Option<String> {
     let path = find_source(Path::new(""), path)?;
-    let is_short = fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() <= SOURCE_BYTES_MAX);
-    is_short
-        .then(|| fs::read(path).ok())
-        .flatten()
-        .map(|it| String::from_utf8_lossy(&it).into_owned())
+    let bytes = input::read(&path, SOURCE_BYTES_MAX).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -17,6 +17,7 @@
 //! | [`symbol`] | the hashes by which bytecode refers to names |
 
 pub mod eval;
+pub mod input;
 pub mod insn;
 pub mod layout;
 pub mod op;

@@ -12,12 +12,13 @@
 use core::fmt;
 use std::{
     collections::BTreeMap,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::fixture::{Fixture, FixtureError, Prepared};
+use selkie_isa::input;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -93,12 +94,7 @@ impl ReplayFile {
     /// If the file cannot be read or is malformed.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileError::File(path.to_owned(), error);
-        let metadata = fs::metadata(path).map_err(failed)?;
-        if metadata.len() > FILE_BYTES_MAX {
-            let why = format!("more than {} MiB", FILE_BYTES_MAX >> 20);
-            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, why)));
-        }
-        let text = fs::read_to_string(path).map_err(failed)?;
+        let text = input::text(path, FILE_BYTES_MAX).map_err(failed)?;
         let folder = path.parent().map(|folder| folder.join("blobs"));
         Ok(Self { folder, ..Self::parse(&text)? })
     }
@@ -191,9 +187,7 @@ impl ReplayFile {
         // Names are hashes, so they cannot lead out of the folder.
         let is_hash = name.len() == 64 && name.bytes().all(|it| it.is_ascii_hexdigit());
         let folder = self.folder.as_ref().filter(|_| is_hash)?;
-        let path = folder.join(format!("{name}.bin"));
-        let is_short = fs::metadata(&path).is_ok_and(|it| it.len() <= FILE_BYTES_MAX);
-        let data = is_short.then(|| fs::read(path).ok()).flatten()?;
+        let data = input::read(&folder.join(format!("{name}.bin")), FILE_BYTES_MAX).ok()?;
         (hash(&data) == name).then_some(data)
     }
 }

@@ -11,9 +11,7 @@ use selkie::{
     runtime::{Purpose, elf_environment},
 };
 use selkie_inspect::{Graph, Labels, Program, SourceMap, Style, demangle, instruction_text};
-
-/// The largest file that is read for its debug information.
-const FILE_BYTES_MAX: u64 = 512 << 20;
+use selkie_isa::input;
 
 /// Files with debug information. A program's is the one with the same code, whatever its name.
 #[derive(Default, Debug)]
@@ -44,8 +42,7 @@ impl DebugFiles {
     }
 
     fn add_file(&mut self, path: &Path) {
-        let is_short = fs::metadata(path).is_ok_and(|it| it.len() <= FILE_BYTES_MAX);
-        let Some(bytes) = is_short.then(|| fs::read(path).ok()).flatten() else { return };
+        let Ok(bytes) = input::read(path, input::FILE_BYTES_MAX) else { return };
         if let Some(program) = open(&bytes) {
             let text = program.executable().text().to_vec();
             self.0.push(DebugFile { path: path.to_owned(), bytes, text });

@@ -1,9 +1,10 @@
 //! Requests over HTTP and HTTPS.
 
 use core::time::Duration;
-use std::{env, fs};
+use std::{env, path::Path};
 
 use anyhow::{Context as _, Result, ensure};
+use selkie_isa::input;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::ui::Advise as _;
@@ -41,7 +42,8 @@ fn roots() -> Result<RootCerts> {
     };
     let failed = || format!("cannot use {} of {CERTIFICATES}", path.display());
     let help = format!("name a PEM file with certificates, or unset {CERTIFICATES}");
-    let text = fs::read(&path).with_context(failed).advise(&help)?;
+    let text =
+        input::read(Path::new(&path), input::TEXT_BYTES_MAX).with_context(failed).advise(&help)?;
     let certificates = certificates(&text).with_context(failed).advise(&help)?;
     Ok(RootCerts::new_with_certs(&certificates))
 }

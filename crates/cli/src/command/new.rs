@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum, ValueHint};
+use selkie_isa::input;
 use serde_json::json;
 
 use crate::{
@@ -228,7 +229,8 @@ fn dependency(args: &NewArgs) -> Result<String> {
 
 /// Whether a folder holds the package of the library.
 fn is_library(folder: &Path) -> bool {
-    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    let manifest =
+        input::text(&folder.join("Cargo.toml"), input::TEXT_BYTES_MAX).unwrap_or_default();
     manifest.lines().any(|line| line.replace(' ', "") == "name=\"selkie\"")
 }
 

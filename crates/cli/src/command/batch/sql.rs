@@ -27,6 +27,7 @@ use datafusion::{
     prelude::{SessionConfig, SessionContext},
 };
 use futures_util::StreamExt as _;
+use selkie_isa::input;
 use tokio::runtime::Builder;
 
 use super::work;
@@ -67,7 +68,7 @@ fn query(args: &BatchSqlArgs) -> Result<String> {
     let mut text = String::new();
     match (&args.query, &args.file) {
         (_, Some(path)) => {
-            text = fs::read_to_string(path)
+            text = input::text(path, input::TEXT_BYTES_MAX)
                 .with_context(|| format!("cannot read {}", path.display()))?;
         }
         (Some(query), None) if query != "-" => text.clone_from(query),

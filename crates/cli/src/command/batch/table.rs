@@ -18,6 +18,7 @@ use parquet::{
     basic::Compression,
     file::{metadata::KeyValue, properties::WriterProperties},
 };
+use selkie_isa::input;
 
 use super::budget::Need;
 
@@ -46,7 +47,7 @@ impl Table {
     /// fewer if they are large.
     pub(crate) fn open(path: &Path, columns: Option<&[&str]>, rows: usize) -> Result<Self> {
         let open = || {
-            let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new(input::open(path)?)?;
             let metadata = builder.metadata().file_metadata();
             let stated = u64::try_from(metadata.num_rows()).unwrap_or_default();
             let stamp = metadata.key_value_metadata().into_iter().flatten();
@@ -71,7 +72,7 @@ impl Table {
     /// Checks that a query can read as many rows at once.
     #[cfg(feature = "sql")]
     pub(crate) fn check_for_sql(&self, rows: usize) -> Result<()> {
-        guarded(&self.path, || Need::of(File::open(&self.path)?, None)?.check_for_sql(rows))
+        guarded(&self.path, || Need::of(input::open(&self.path)?, None)?.check_for_sql(rows))
     }
 
     /// Reads the next batch; `None` at the end.
@@ -89,8 +90,8 @@ impl Table {
     /// Begins to read, with as many rows in a batch as its budget allows.
     fn start(&self) -> Result<ParquetRecordBatchReader> {
         let columns = self.columns.as_deref();
-        let rows = Need::of(File::open(&self.path)?, columns)?.rows(self.rows_at_once)?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(&self.path)?)?;
+        let rows = Need::of(input::open(&self.path)?, columns)?.rows(self.rows_at_once)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(input::open(&self.path)?)?;
         let mask = columns.map_or_else(ProjectionMask::all, |columns| {
             ProjectionMask::columns(builder.parquet_schema(), columns.iter().map(String::as_str))
         });
