@@ -84,6 +84,7 @@ impl Debuggee<'_> {
             files.add(path);
         }
         files.add(&folder.join(DEPLOY));
+        files.add_named(timeline.symbols());
         let paths = PathMap { rules: self.source_map };
         let mut session = Session::new(History::new(timeline, &files), paths);
         session.step_into_libraries(self.steps_into_libraries);

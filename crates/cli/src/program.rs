@@ -53,6 +53,11 @@ impl ProgramFile {
         self.debug.as_deref().unwrap_or(&self.elf)
     }
 
+    /// Returns whether there is a file with debug information beside the program.
+    pub(crate) fn has_debug_file(&self) -> bool {
+        self.debug.is_some()
+    }
+
     /// Returns the map from code to functions and source lines.
     pub(crate) fn source_map(&self) -> SourceMap {
         SourceMap::load(self.with_debug_info())

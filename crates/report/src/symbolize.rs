@@ -60,6 +60,7 @@ impl Programs {
 
     /// Adds the programs that a transaction invokes.
     pub fn add(&mut self, timeline: &Timeline) {
+        self.files.add_named(timeline.symbols());
         for invocation in timeline.invocations() {
             let id = invocation.program;
             if let Some(builtin) = timeline.svm().environment().builtins.get(&id) {
