@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::{
     args::replay::ReplayArgs,
-    client::Client,
+    client::{Client, REPLAY_BYTES_MAX},
     files as output,
     ui::{Advise as _, Ui},
 };
@@ -104,7 +104,7 @@ fn fetch_from(url: Option<&str>, signature: &Signature) -> Result<ReplayFile> {
 /// Takes a landed transaction from a node.
 pub(crate) fn fetch(client: &Client, signature: &str) -> Result<ReplayFile> {
     let replay: Option<String> = client
-        .call("selkie_replayTransaction", &json!([signature]))
+        .call_for("selkie_replayTransaction", &json!([signature]), REPLAY_BYTES_MAX)
         .with_context(|| format!("cannot replay {signature}"))
         .advise("only `selkie node` keeps the state before its newest transactions")?;
     let missing = || anyhow!("{} has no transaction {signature}", client.url());

@@ -11,4 +11,6 @@ mod editors;
 mod elf;
 mod objects;
 mod programs;
+#[cfg(feature = "node")]
+mod servers;
 mod sources;
