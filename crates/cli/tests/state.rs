@@ -51,7 +51,7 @@ fn a_state_that_another_command_uses_is_not_changed() {
     let folder = folder("state-locked");
     let airdrop = ["airdrop", "1", "test:alice", "--state", "a.state"];
     assert_eq!(selkie(&folder, &airdrop).code, Some(0));
-    let lock = fs::File::open(folder.join("a.state.lock")).expect("it is beside the state");
+    let lock = fs::File::create(folder.join("a.state.lock")).expect("the folder is writable");
     lock.lock().expect("no other command runs");
     let output = selkie(&folder, &airdrop);
     assert_eq!(output.code, Some(2), "{output:?}");
