@@ -5,10 +5,11 @@
 //! the end of a text is a position of that text.
 
 use std::{
-    io::Read as _,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
+
+use selkie_isa::input;
 
 /// A range of source text. [`Sources`] resolves it to a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -208,26 +209,13 @@ impl Files for NoFiles {
 }
 
 /// Access to the file system. Refuses files that are too large for a source, and all but regular
-/// files, since reading a pipe or device may never end.
+/// files ([`selkie_isa::input`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 
 impl Files for DiskFiles {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
-        // Checked first, because opening a pipe blocks.
-        if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
-            return Err("it is not a regular file".to_owned());
-        }
-        let mut bytes = Vec::new();
-        let read = std::fs::File::open(path)
-            .and_then(|file| file.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
-        match read {
-            Ok(length) if length > TEXT_BYTES_MAX => {
-                Err(format!("it has more than {} MiB", TEXT_BYTES_MAX >> 20))
-            }
-            Ok(_) => Ok(bytes),
-            Err(error) => Err(error.to_string()),
-        }
+        input::read(path, TEXT_BYTES_MAX as u64).map_err(|error| error.to_string())
     }
 }
 

@@ -222,6 +222,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) save_replay: Option<PathBuf>,
 
+    /// Write logs and names as they are, with their control characters and line breaks
+    #[arg(long)]
+    pub(crate) raw: bool,
+
     /// The engine that runs the program
     #[arg(long, visible_alias = "mode", value_enum, default_value_t)]
     pub(crate) engine: EngineArg,

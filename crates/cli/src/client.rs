@@ -1,9 +1,10 @@
 //! A cluster's JSON-RPC server: accounts, blockhashes, and sending transactions.
 
+mod answer;
 #[cfg_attr(not(feature = "node"), path = "client/absent.rs")]
 mod http;
 
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -16,8 +17,20 @@ use selkie_svm::features;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
+use self::answer::AtMost;
 use crate::ui::Advise as _;
 
+/// The largest answer, unless accounts or lists are asked for.
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
+/// The largest answer that lists something.
+pub(crate) const LIST_BYTES_MAX: u64 = 64 << 20;
+/// The largest answer that has a replay: the accounts of a transaction have 64 MiB at most.
+pub(crate) const REPLAY_BYTES_MAX: u64 = 256 << 20;
+/// The data of an account.
+const ACCOUNT_BYTES_MAX: usize = 10 << 20;
+/// The largest answer for an account, and for several: more are asked for in parts.
+const ACCOUNT_ANSWER_BYTES_MAX: u64 = 15 << 20;
+const ACCOUNTS_ANSWER_BYTES_MAX: u64 = 128 << 20;
 /// The most addresses that `getMultipleAccounts` takes.
 const ADDRESSES_MAX: usize = 100;
 /// The most signatures that `getSignatureStatuses` takes.
@@ -40,31 +53,6 @@ const CLUSTERS: &[(&[&str], &str)] = &[
 pub(crate) struct Client {
     http: http::Http,
     url: String,
-}
-
-/// An error that the server answers with.
-#[derive(Clone, Debug, Deserialize)]
-struct Failure {
-    message: String,
-    #[serde(default)]
-    data: Value,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        let logs = self.data["logs"].as_array().into_iter().flatten();
-        logs.filter_map(Value::as_str).try_for_each(|line| write!(f, "\n  {line}"))
-    }
-}
-
-impl core::error::Error for Failure {}
-
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(default)]
-    result: Value,
-    error: Option<Failure>,
 }
 
 #[derive(Deserialize)]
@@ -116,20 +104,31 @@ impl Client {
         &self.url
     }
 
-    /// Calls a method.
+    /// Calls a method that gives a short answer.
     pub(crate) fn call<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T> {
+        self.call_for(method, params, ANSWER_BYTES_MAX)
+    }
+
+    /// Calls a method that gives an answer of up to so many bytes.
+    pub(crate) fn call_for<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &Value,
+        bytes_max: u64,
+    ) -> Result<T> {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let answer = self
             .http
-            .post(&self.url, body.to_string())
+            .post(&self.url, body.to_string(), bytes_max)
             .with_context(|| format!("cannot ask {}", self.url))
             .advise("check that it runs; `selkie node` starts a local cluster")?;
-        let answer: Answer = serde_json::from_slice(&answer)
-            .with_context(|| format!("{} does not answer as a Solana cluster does", self.url))?;
-        match answer.error {
-            Some(failure) => Err(failure.into()),
-            None => serde_json::from_value(answer.result)
-                .with_context(|| format!("{} answers {method} in another form", self.url)),
+        match answer::parse(&answer) {
+            Ok(result) => Ok(result?),
+            Err(error) if answer::is_answer(&answer) => {
+                Err(error).with_context(|| format!("{} answers {method} in another form", self.url))
+            }
+            Err(error) => Err(error)
+                .with_context(|| format!("{} does not answer as a Solana cluster does", self.url)),
         }
     }
 
@@ -154,19 +153,36 @@ impl Client {
     /// Returns the accounts at any number of addresses, in their order.
     pub(crate) fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>> {
         let mut accounts = Vec::new();
-        for keys in keys.chunks(ADDRESSES_MAX) {
-            let texts: Vec<String> = keys.iter().map(ToString::to_string).collect();
-            let params = json!([texts, { "encoding": "base64", "commitment": "confirmed" }]);
-            let found: WithContext<Vec<Option<Encoded>>> =
-                self.call("getMultipleAccounts", &params)?;
-            if found.value.len() != keys.len() {
-                bail!("{} answers with too few accounts", self.url);
-            }
-            for account in found.value {
-                accounts.push(account.map(Encoded::decode).transpose()?);
+        // Those that are left, first ones last: an answer that is too large is asked for in halves.
+        let mut left: Vec<&[Pubkey]> = keys.chunks(ADDRESSES_MAX).rev().collect();
+        while let Some(keys) = left.pop() {
+            match self.accounts_at_once(keys) {
+                Err(error) if keys.len() > 1 && http::is_too_large(&error) => {
+                    let (first, second) = keys.split_at(keys.len() / 2);
+                    left.extend([second, first]);
+                }
+                found => accounts.extend(found?),
             }
         }
         Ok(accounts)
+    }
+
+    fn accounts_at_once(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>> {
+        let texts: Vec<String> = keys.iter().map(ToString::to_string).collect();
+        let params = json!([texts, { "encoding": "base64", "commitment": "confirmed" }]);
+        let bytes_max = ACCOUNT_ANSWER_BYTES_MAX.saturating_mul(keys.len() as u64);
+        let bytes_max = bytes_max.min(ACCOUNTS_ANSWER_BYTES_MAX);
+        let found: WithContext<AtMost<Option<Encoded>, ADDRESSES_MAX>> =
+            self.call_for("getMultipleAccounts", &params, bytes_max)?;
+        let AtMost(found) = found.value;
+        if found.len() != keys.len() {
+            bail!("{} answers with {} accounts for {}", self.url, found.len(), keys.len());
+        }
+        let decoded = found.into_iter().zip(keys).map(|(account, key)| {
+            let account = account.map(Encoded::decode).transpose();
+            account.with_context(|| format!("{} answers for {key}", self.url))
+        });
+        decoded.collect()
     }
 
     /// Returns the accounts that exist, and the programdata accounts of programs among them.
@@ -190,7 +206,7 @@ impl Client {
             "dataSlice": { "offset": 0, "length": 0 },
             "filters": [{ "dataSize": 36 }, { "memcmp": { "offset": 0, "bytes": tag } }],
         }]);
-        let programs: Vec<Keyed> = self.call("getProgramAccounts", &params)?;
+        let programs: Vec<Keyed> = self.call_for("getProgramAccounts", &params, LIST_BYTES_MAX)?;
         programs.iter().map(|it| Ok(it.pubkey.parse()?)).collect()
     }
 
@@ -200,7 +216,8 @@ impl Client {
             "commitment": "confirmed",
             "encoding": "base64",
         }]);
-        let found: WithContext<Vec<Keyed>> = self.call("getTokenAccountsByOwner", &params)?;
+        let found: WithContext<Vec<Keyed>> =
+            self.call_for("getTokenAccountsByOwner", &params, LIST_BYTES_MAX)?;
         found.value.iter().map(|it| Ok(it.pubkey.parse()?)).collect()
     }
 
@@ -293,9 +310,9 @@ impl Client {
         let mut all = Vec::new();
         for signatures in signatures.chunks(SIGNATURES_MAX) {
             let texts: Vec<String> = signatures.iter().map(ToString::to_string).collect();
-            let found: WithContext<Vec<Option<Status>>> =
+            let found: WithContext<AtMost<Option<Status>, SIGNATURES_MAX>> =
                 self.call("getSignatureStatuses", &json!([texts]))?;
-            all.extend(found.value);
+            all.extend(found.value.0);
         }
         Ok(all)
     }
@@ -303,6 +320,9 @@ impl Client {
 
 impl Encoded {
     fn decode(self) -> Result<AccountSharedData> {
+        if self.data.0.len() > ACCOUNT_BYTES_MAX.div_ceil(3) * 4 {
+            bail!("an account has more than {ACCOUNT_BYTES_MAX} bytes");
+        }
         Ok(AccountSharedData::from(Account {
             lamports: self.lamports,
             data: BASE64_STANDARD.decode(self.data.0)?,

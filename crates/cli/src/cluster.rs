@@ -4,6 +4,7 @@
 //! work on the copy as on any other cluster, so that they explain failures in the same way and send
 //! nothing that would fail; what has succeeded is then sent to the cluster ([`Cluster::publish`]).
 
+mod lock;
 mod publish;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 use selkie::{Keypair, Pubkey, Signer as _, Svm, ids::sysvar};
 
+use self::lock::Lock;
 pub(crate) use self::publish::lookup_addresses;
 use crate::{
     args::program::{SignerArgs, StateArgs},
@@ -38,6 +40,8 @@ pub(crate) struct Cluster {
     new_keys: Vec<(PathBuf, Keypair)>,
     /// Messages about side effects such as generated keys.
     notes: Vec<String>,
+    /// Keeps other commands from the file until this one has written it.
+    _lock: Option<Lock>,
 }
 
 /// The payer and the authority of a deployment.
@@ -59,7 +63,8 @@ impl Cluster {
             return Err(anyhow!("cluster file {} does not exist", path.display()))
                 .advise("`selkie deploy PROGRAM` creates one; --state names another file");
         }
-        Self::load(path)
+        let lock = Lock::of(&path)?;
+        Self::load(path, lock)
     }
 
     /// Loads a cluster, or creates one in memory if its file does not exist.
@@ -68,18 +73,20 @@ impl Cluster {
             return Self::copy(url, &args.state);
         }
         let path = args.state.clone();
-        if path.exists() {
-            return Self::load(path);
-        }
         check_folder(&path).advise("--state names the cluster file; its folder must exist")?;
+        let lock = Lock::of(&path)?;
+        if path.exists() {
+            return Self::load(path, lock);
+        }
         let notes = vec![format!("created a cluster in {}", path.display())];
-        Ok(Self { svm: Svm::new(), remote: None, path, new_keys: Vec::new(), notes })
+        Ok(Self { svm: Svm::new(), remote: None, path, new_keys: Vec::new(), notes, _lock: lock })
     }
 
-    fn load(path: PathBuf) -> Result<Self> {
+    fn load(path: PathBuf, lock: Option<Lock>) -> Result<Self> {
         let svm = Svm::load(&path)
             .with_context(|| format!("cannot load the cluster in {}", path.display()))?;
-        Ok(Self { svm, remote: None, path, new_keys: Vec::new(), notes: Vec::new() })
+        let (new_keys, notes) = (Vec::new(), Vec::new());
+        Ok(Self { svm, remote: None, path, new_keys, notes, _lock: lock })
     }
 
     /// Begins a copy of a running cluster, with its features and sysvars, in its next slot: that is
@@ -88,7 +95,8 @@ impl Cluster {
         let client = Client::new(url)?;
         let svm = Svm::new().with_features(client.features()?).with_blockhash_checks(false);
         let (path, remote) = (path.to_owned(), Some(client));
-        let mut copy = Self { svm, remote, path, new_keys: Vec::new(), notes: Vec::new() };
+        let (new_keys, notes) = (Vec::new(), Vec::new());
+        let mut copy = Self { svm, remote, path, new_keys, notes, _lock: None };
         copy.fetch(SYSVARS)?;
         Ok(copy)
     }
@@ -100,7 +108,8 @@ impl Cluster {
         }
         match self.remote {
             Some(_) => Ok(()),
-            None => Ok(self.svm.save(&self.path)?),
+            // A link stays one: what it leads to is replaced.
+            None => Ok(self.svm.save(lock::target(&self.path))?),
         }
     }
 

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_debug::{History, PathMap, Session, StartAt, info::is_library};
+use selkie_isa::{input, plain};
 use selkie_replay::{DebugFiles, Timeline};
 
 use crate::{replays, ui::Advise as _};
@@ -41,7 +42,7 @@ impl Listing {
         let shown = self.names.iter().enumerate().skip(first).take(NAMES_MAX);
         let line = |(number, name): (usize, &String)| {
             let mark = if number == self.chosen { '>' } else { ' ' };
-            format!("{mark}{number:>4}  {name}")
+            format!("{mark}{number:>4}  {}", plain::line(name))
         };
         let heading = format!("{count} transactions: --test NAME or --transaction N takes another");
         let rest = count.checked_sub(NAMES_MAX).filter(|it| *it > 0);
@@ -83,6 +84,7 @@ impl Debuggee<'_> {
             files.add(path);
         }
         files.add(&folder.join(DEPLOY));
+        files.add_named(timeline.symbols());
         let paths = PathMap { rules: self.source_map };
         let mut session = Session::new(History::new(timeline, &files), paths);
         session.step_into_libraries(self.steps_into_libraries);
@@ -176,9 +178,6 @@ pub(crate) fn find_source(folder: &Path, recorded: &str) -> Option<PathBuf> {
 /// Returns the text of a source file, if it is here and not too long.
 pub(crate) fn source(path: &str) -> Option<String> {
     let path = find_source(Path::new(""), path)?;
-    let is_short = fs::metadata(&path).is_ok_and(|it| it.is_file() && it.len() <= SOURCE_BYTES_MAX);
-    is_short
-        .then(|| fs::read(path).ok())
-        .flatten()
-        .map(|it| String::from_utf8_lossy(&it).into_owned())
+    let bytes = input::read(&path, SOURCE_BYTES_MAX).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }

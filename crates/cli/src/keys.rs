@@ -9,13 +9,14 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{Keypair, Pubkey, Signer as _};
+use selkie_isa::input;
 
 use crate::ui::{Advise as _, Ui};
 
 /// Reads a key file.
 pub(crate) fn read(path: &Path) -> Result<Keypair> {
     let shown = path.display();
-    let text = fs::read_to_string(path)
+    let text = input::text(path, input::TEXT_BYTES_MAX)
         .with_context(|| format!("cannot read the key file {shown}"))
         .advise("`selkie keygen new FILE` creates one")?;
     parse(&text)

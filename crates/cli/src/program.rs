@@ -1,16 +1,13 @@
 //! Opens the programs of the command line; sources are assembled first.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::{io, path::Path};
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_asm::{DiskFiles, Severity};
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, SourceMap, demangle};
 use selkie_isa::Version;
+use selkie_isa::input;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use serde_json::json;
 
@@ -56,6 +53,11 @@ impl ProgramFile {
         self.debug.as_deref().unwrap_or(&self.elf)
     }
 
+    /// Returns whether there is a file with debug information beside the program.
+    pub(crate) fn has_debug_file(&self) -> bool {
+        self.debug.is_some()
+    }
+
     /// Returns the map from code to functions and source lines.
     pub(crate) fn source_map(&self) -> SourceMap {
         SourceMap::load(self.with_debug_info())
@@ -68,37 +70,19 @@ pub(crate) fn is_source(path: &Path) -> bool {
     extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
 }
 
-/// The most bytes read of a file, to bound memory.
-const FILE_BYTES_MAX: u64 = 512 << 20;
-/// The most bytes read of a pipe or device, which may have no end.
-const STREAM_BYTES_MAX: u64 = 64 << 20;
-
 /// Reads a file, or a pipe to its end.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let advice = match path.extension() {
         None => "check the name: programs end in .so, sources in .s",
         Some(_) => "check the path; it is relative to the current folder",
     };
-    let open = || {
-        let file = File::open(path)?;
-        let bytes_max = if file.metadata()?.is_file() { FILE_BYTES_MAX } else { STREAM_BYTES_MAX };
-        read_at_most(file, bytes_max)
-    };
-    open().with_context(|| format!("cannot read {}", path.display())).advise(advice)
+    let read = input::named(path).with_context(|| format!("cannot read {}", path.display()));
+    read.advise(advice)
 }
 
 /// Reads standard input to its end.
 pub(crate) fn read_stdin() -> Result<Vec<u8>> {
-    read_at_most(io::stdin().lock(), STREAM_BYTES_MAX).context("cannot read standard input")
-}
-
-fn read_at_most(input: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if input.take(bytes_max + 1).read_to_end(&mut bytes)? as u64 > bytes_max {
-        let why = format!("more than {} MiB", bytes_max >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-    }
-    Ok(bytes)
+    input::stream(io::stdin().lock()).context("cannot read standard input")
 }
 
 /// Assembles a source file to a program.

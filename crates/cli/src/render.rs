@@ -43,6 +43,9 @@ pub(crate) fn show_instruction(
     let graph = Graph::new(&program, Style::Anza);
     let text = instruction_text(executable, &Labels::new(&program, &graph), pc);
     let location = map.locate(pc);
+    if let Some(refusal) = map.refusal() {
+        ui.warning(&refusal.of("the program"))?;
+    }
     writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {pc}{location}: {STRONG}{text}{STRONG:#}")?;
     Ok(())
 }

@@ -12,7 +12,12 @@ use selkie_replay::{DebugFiles, FileError, ReplayFile, Timeline};
 use selkie_report::Programs;
 use serde_json::json;
 
-use crate::{args::replay::ReplayArgs, client::Client, files as output, ui::Advise as _};
+use crate::{
+    args::replay::ReplayArgs,
+    client::{Client, REPLAY_BYTES_MAX},
+    files as output,
+    ui::{Advise as _, Ui},
+};
 
 /// How replays come to be.
 const HELP: &str =
@@ -32,6 +37,14 @@ pub(crate) fn programs(symbols: &[PathBuf]) -> Result<Programs> {
     }
     files.add(Path::new(DEPLOY));
     Ok(Programs::new(files))
+}
+
+/// Warns of programs whose debug information is not used.
+pub(crate) fn warn(ui: &mut Ui, programs: &Programs) -> Result<()> {
+    for (name, refusal) in programs.refusals() {
+        ui.warning(&refusal.of(&name))?;
+    }
+    Ok(())
 }
 
 /// Calls `use_it` with each transaction, in order.
@@ -91,7 +104,7 @@ fn fetch_from(url: Option<&str>, signature: &Signature) -> Result<ReplayFile> {
 /// Takes a landed transaction from a node.
 pub(crate) fn fetch(client: &Client, signature: &str) -> Result<ReplayFile> {
     let replay: Option<String> = client
-        .call("selkie_replayTransaction", &json!([signature]))
+        .call_for("selkie_replayTransaction", &json!([signature]), REPLAY_BYTES_MAX)
         .with_context(|| format!("cannot replay {signature}"))
         .advise("only `selkie node` keeps the state before its newest transactions")?;
     let missing = || anyhow!("{} has no transaction {signature}", client.url());

@@ -107,6 +107,7 @@ impl Report<'_> {
 
     fn show(&self, ui: &mut Ui) -> Result<()> {
         for line in &self.receipt.logs {
+            let line = ui.line(line);
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
         self.show_instructions(ui)?;
@@ -177,8 +178,10 @@ impl Report<'_> {
             let (index, height) = (failed.instruction_index, failed.stack_height);
             writeln!(ui.out, "  in instruction #{index}, stack height {height}: {program}")?;
         }
-        let notes = &receipt.notes;
-        notes.iter().try_for_each(|note| writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}"))?;
+        for note in &receipt.notes {
+            let note = ui.line(note);
+            writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
+        }
         if let Some(help) = self.help() {
             writeln!(ui.out, "{NOTE}help{NOTE:#}: {help}")?;
         }

@@ -1,11 +1,19 @@
-//! Output: coloured text, or one JSON object.
+//! Output: coloured text, or one JSON object. Text that is not ours goes through [`Ui::line`], and all
+//! text through a [`Terminal`].
 
-use std::io::{self, Write};
+mod terminal;
 
-use anstream::{AutoStream, ColorChoice};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
+
+use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
-use selkie_isa::truncate::truncated;
+use selkie_isa::{plain, truncate::truncated};
 use serde_json::{Value, json};
+
+use self::terminal::Terminal;
 
 /// Whether the command succeeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,10 +42,10 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) struct Ui {
     /// Print one JSON object instead of text.
     pub(crate) json: bool,
-    pub(crate) out: AutoStream<io::Stdout>,
+    pub(crate) out: Terminal<io::Stdout>,
     /// The object that `--json` prints when the command ends.
     report: Option<Value>,
-    err: AutoStream<io::Stderr>,
+    err: Terminal<io::Stderr>,
 }
 
 impl Ui {
@@ -49,10 +57,22 @@ impl Ui {
         };
         Self {
             json,
-            out: AutoStream::new(io::stdout(), choice),
+            out: Terminal::new(io::stdout(), choice),
             report: None,
-            err: AutoStream::new(io::stderr(), choice),
+            err: Terminal::new(io::stderr(), choice),
         }
+    }
+
+    /// Writes text of programs and servers as it is, control characters included, if `is_raw`.
+    pub(crate) fn show_raw(&mut self, is_raw: bool) {
+        self.out.is_raw = is_raw;
+        self.err.is_raw = is_raw;
+    }
+
+    /// Returns a line of a program, file or server as it is shown: one line, without control
+    /// characters.
+    pub(crate) fn line<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.out.is_raw { Cow::Borrowed(text) } else { plain::line(text) }
     }
 
     /// Stores the JSON object, which is printed on one line when the command ends.

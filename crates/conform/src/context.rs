@@ -9,6 +9,7 @@ use std::{
 
 use selkie_elf::{Environment, Syscalls};
 use selkie_isa::Version;
+use selkie_isa::input;
 use selkie_svm::Sysvars;
 use serde::Deserialize;
 
@@ -40,17 +41,19 @@ impl Context {
     pub fn new(vector_file: &Path, elfs: Arc<Elfs>) -> Result<Self, BadVector> {
         let mut environments = parse_environments(include_str!("../data/environments.json"))?;
         let beside = vector_file.with_file_name("environments.json");
-        if let Ok(text) = fs::read_to_string(&beside) {
+        if let Ok(text) = input::text(&beside, input::FILE_BYTES_MAX) {
             let named = |error: BadVector| BadVector(format!("{}: {error}", beside.display()));
             environments.extend(parse_environments(&text).map_err(named)?);
         }
         let beside = vector_file.with_file_name("syscall_env.json");
-        let text = fs::read_to_string(&beside);
+        let text = input::text(&beside, input::FILE_BYTES_MAX);
         let sysvars =
             parse_sysvars(text.as_deref().unwrap_or(include_str!("../data/syscall_env.json")))
                 .map_err(|error| BadVector(format!("{}: {error}", beside.display())))?;
         let mut profiles = parse_profiles(include_str!("../data/profiles.json"))?;
-        if let Ok(text) = fs::read_to_string(vector_file.with_file_name("profiles.json")) {
+        if let Ok(text) =
+            input::text(&vector_file.with_file_name("profiles.json"), input::FILE_BYTES_MAX)
+        {
             profiles.extend(parse_profiles(&text)?);
         }
         let fixtures = Fixtures::new(files::folder_of(vector_file).to_owned());

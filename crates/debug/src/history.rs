@@ -8,10 +8,11 @@ use core::{
     fmt,
     ops::{ControlFlow, Range},
 };
-use std::{collections::BTreeSet, fs, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use selkie::Pubkey;
 use selkie_inspect::{Labels, instruction_text};
+use selkie_isa::input;
 use selkie_isa::layout::SLOT_BYTES;
 use selkie_replay::{DebugFiles, Edit, EditError, ProgramView, Timeline, Write};
 
@@ -286,7 +287,8 @@ impl ProgramFile {
         let address = view.id.to_string();
         let stem = view.debug_file.as_ref().and_then(|it| it.file_name()?.to_str());
         let stem = stem.and_then(|it| it.split('.').next());
-        let debug = view.debug_file.as_ref().and_then(|path| fs::read(path).ok());
+        let debug =
+            view.debug_file.as_ref().and_then(|path| input::read(path, input::FILE_BYTES_MAX).ok());
         let debug = debug.unwrap_or_else(|| view.elf.clone()).into();
         Self { name: stem.unwrap_or(&address).to_owned(), debug, address }
     }

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_isa::input;
+
 use crate::{
     case::{Case, CaseError},
     finding::Finding,
@@ -54,14 +56,8 @@ pub fn read(folder: &Path, actions: &[&str]) -> Result<Vec<Case>, FolderError> {
 }
 
 fn read_case(path: PathBuf, actions: &[&str]) -> Result<Case, FolderError> {
-    let read = || {
-        if fs::metadata(&path)?.len() > FILE_BYTES_MAX {
-            let why = format!("more than {} KiB", FILE_BYTES_MAX >> 10);
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-        }
-        fs::read_to_string(&path)
-    };
-    let text = read().map_err(|error| FolderError::File(path.clone(), error))?;
+    let text = input::text(&path, FILE_BYTES_MAX)
+        .map_err(|error| FolderError::File(path.clone(), error))?;
     Case::parse(&text, actions).map_err(|error| FolderError::Case(path, error))
 }
 

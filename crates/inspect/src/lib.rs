@@ -17,7 +17,6 @@
 //! | `names` | names of jump targets, functions and syscalls for listings and traces |
 //! | `image` | read-only data, and the addresses in it |
 //! | `salvage` | instructions of files that the loader refuses |
-//! | `shared` | a check that debug information can be read in linear time and memory |
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +28,6 @@ pub mod listing;
 mod names;
 pub mod program;
 mod salvage;
-mod shared;
 pub mod source;
 pub mod stack;
 pub mod symbols;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use addr2line::Context;
 use selkie_elf::Sections;
-use selkie_isa::layout::SLOT_BYTES;
+use selkie_isa::{layout::SLOT_BYTES, plain};
 
 use crate::{
-    dwarf::{self, Reader},
+    dwarf::{self, Reader, Refusal},
     symbols::{Symbols, demangle},
 };
 
@@ -71,7 +71,7 @@ pub struct SourceMap {
     /// address, from V3 a guest address.
     text_addr: u64,
     symbols: Symbols,
-    lines: OnceCell<Option<Context<Reader>>>,
+    lines: OnceCell<Result<Context<Reader>, Refusal>>,
 }
 
 impl SourceMap {
@@ -140,11 +140,20 @@ impl SourceMap {
     }
 
     fn lines(&self) -> Option<&Context<Reader>> {
-        self.lines.get_or_init(|| self.read_lines()).as_ref()
+        self.read().as_ref().ok()
     }
 
-    fn read_lines(&self) -> Option<Context<Reader>> {
-        Context::from_dwarf(dwarf::load(&self.bytes)?).ok()
+    /// Returns why the file's debug information is not used, if that is so.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.read().as_ref().err().copied()
+    }
+
+    fn read(&self) -> &Result<Context<Reader>, Refusal> {
+        self.lines.get_or_init(|| {
+            let dwarf = dwarf::load(&self.bytes)?;
+            Context::from_dwarf(dwarf).map_err(|_| Refusal::Malformed)
+        })
     }
 
     fn address(&self, pc: u32) -> u64 {
@@ -166,7 +175,7 @@ impl fmt::Debug for SourceMap {
 
 /// Converts a position, if it has at least file and line.
 fn location(it: &addr2line::Location<'_>) -> Option<Location> {
-    let file = it.file?.to_owned();
+    let file = plain::line(it.file?).into_owned();
     let line = it.line.filter(|&line| line != 0)?;
     Some(Location { file, line, column: it.column.filter(|&column| column != 0) })
 }

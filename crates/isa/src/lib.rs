@@ -17,9 +17,11 @@
 //! | [`symbol`] | the hashes by which bytecode refers to names |
 
 pub mod eval;
+pub mod input;
 pub mod insn;
 pub mod layout;
 pub mod op;
+pub mod plain;
 pub mod symbol;
 pub mod syntax;
 pub mod table;

@@ -1,9 +1,11 @@
 //! Truncation of long names in messages.
 //!
 //! Files and sources can contain names of several megabytes. All code that prints a name, alone or
-//! in a message, truncates it with these functions.
+//! in a message, truncates it with these functions. They show control characters as escapes too.
 
 use std::borrow::Cow;
+
+use crate::plain;
 
 /// Bytes to which a name is truncated.
 pub const NAME_BYTES_MAX: usize = 256;
@@ -12,7 +14,8 @@ const TAIL_BYTES: usize = 96;
 /// Replaces the part that is left out.
 const CUT: &str = "…";
 
-/// Returns the name, without its middle if it is longer than [`NAME_BYTES_MAX`].
+/// Returns the name as one line ([`plain::line`]), without its middle if it is longer than
+/// [`NAME_BYTES_MAX`].
 ///
 /// ```
 /// use selkie_isa::truncate::name;
@@ -23,6 +26,14 @@ const CUT: &str = "…";
 /// ```
 #[must_use]
 pub fn name(text: &str) -> Cow<'_, str> {
+    let short = cut(text);
+    match plain::line(&short) {
+        Cow::Borrowed(_) => short,
+        Cow::Owned(shown) => Cow::Owned(cut(&shown).into_owned()),
+    }
+}
+
+fn cut(text: &str) -> Cow<'_, str> {
     if text.len() <= NAME_BYTES_MAX {
         return Cow::Borrowed(text);
     }
@@ -33,7 +44,8 @@ pub fn name(text: &str) -> Cow<'_, str> {
     Cow::Owned([head, CUT, tail].concat())
 }
 
-/// Truncates all words of a message that are longer than [`NAME_BYTES_MAX`].
+/// Truncates all words of a message that are longer than [`NAME_BYTES_MAX`], and shows control
+/// characters but for line breaks as escapes ([`plain::lines`]).
 ///
 /// ```
 /// use selkie_isa::truncate::message;
@@ -43,6 +55,13 @@ pub fn name(text: &str) -> Cow<'_, str> {
 /// ```
 #[must_use]
 pub fn message(text: &str) -> Cow<'_, str> {
+    match cut_words(text) {
+        Cow::Borrowed(text) => plain::lines(text),
+        Cow::Owned(text) => Cow::Owned(plain::lines(&text).into_owned()),
+    }
+}
+
+fn cut_words(text: &str) -> Cow<'_, str> {
     if text.len() <= NAME_BYTES_MAX {
         return Cow::Borrowed(text);
     }
@@ -51,7 +70,7 @@ pub fn message(text: &str) -> Cow<'_, str> {
     if words.clone().all(|(word, _)| word.len() <= NAME_BYTES_MAX) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(words.flat_map(|(word, space)| [name(word), Cow::Borrowed(space)]).collect())
+    Cow::Owned(words.flat_map(|(word, space)| [cut(word), Cow::Borrowed(space)]).collect())
 }
 
 /// Like [`message`], for an owned message.
@@ -83,5 +102,13 @@ mod tests {
         let message_of_names = format!("{limit} and {limit}");
         assert_eq!(message(&message_of_names), message_of_names);
         assert_ne!(name(&format!("{limit}b")), format!("{limit}b"));
+    }
+
+    #[test]
+    fn control_characters_are_shown_within_the_limit() {
+        assert_eq!(name("a\x1b[2J\nb"), r"a\x1b[2J\nb");
+        assert_eq!(message("a\x1b[2J\nb"), "a\\x1b[2J\nb");
+        let long = name(&"\x1b".repeat(1000)).into_owned();
+        assert!(long.len() <= NAME_BYTES_MAX && long.starts_with(r"\x1b"), "{long}");
     }
 }

@@ -3,7 +3,6 @@
 use core::cell::OnceCell;
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     rc::Rc,
     sync::Arc,
@@ -11,6 +10,7 @@ use std::{
 
 use lsp_types::{TextDocumentContentChangeEvent, Uri};
 use selkie_asm::Files;
+use selkie_isa::input;
 
 use crate::{
     Settings,
@@ -62,11 +62,7 @@ impl Files for Overlay {
 
 /// Reads a regular file. Reading anything else could block for ever.
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
-    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
-    if !metadata.is_file() || metadata.len() > INCLUDED_BYTES_MAX {
-        return Err(format!("not a file of at most {} MiB", INCLUDED_BYTES_MAX >> 20));
-    }
-    fs::read(path).map_err(|error| error.to_string())
+    input::read(path, INCLUDED_BYTES_MAX).map_err(|error| error.to_string())
 }
 
 impl Documents {

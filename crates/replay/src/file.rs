@@ -1,7 +1,8 @@
 //! Replay files: transactions with the state before them, as lines of JSON.
 //!
 //! ```text
-//! {"selkie_replay":1}                       the version of the format; may be missing
+//! {"selkie_replay":1,"symbols":["FILE"]}    the version of the format, and files with debug information
+//!                                           if they were known; may be missing
 //! {"blob":"SHA256","data":"BASE64"}         account data that fixtures refer to as `blob:SHA256`
 //! {"id":…,"accounts":[…],"tx":…,…}          a fixture, as `selkie conform` reads it
 //! ```
@@ -11,13 +12,15 @@
 
 use core::fmt;
 use std::{
-    collections::BTreeMap,
-    fs, io,
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    io,
     path::{Path, PathBuf},
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::fixture::{Fixture, FixtureError, Prepared};
+use selkie_isa::input;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -28,6 +31,9 @@ const VERSION: u64 = 1;
 /// The longest file that is read: the accounts of a transaction have 64 MiB at most.
 const FILE_BYTES_MAX: u64 = 512 << 20;
 
+/// The files with debug information that a file may name.
+const SYMBOLS_MAX: usize = 64;
+
 /// The transactions of a replay file.
 #[derive(Clone, Default, Debug)]
 pub struct ReplayFile {
@@ -35,6 +41,8 @@ pub struct ReplayFile {
     blobs: BTreeMap<String, Vec<u8>>,
     /// Where further blobs are.
     folder: Option<PathBuf>,
+    /// Files that may have debug information of the programs.
+    symbols: Vec<PathBuf>,
 }
 
 /// A replay file that cannot be read.
@@ -93,14 +101,22 @@ impl ReplayFile {
     /// If the file cannot be read or is malformed.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileError::File(path.to_owned(), error);
-        let metadata = fs::metadata(path).map_err(failed)?;
-        if metadata.len() > FILE_BYTES_MAX {
-            let why = format!("more than {} MiB", FILE_BYTES_MAX >> 20);
-            return Err(failed(io::Error::new(io::ErrorKind::FileTooLarge, why)));
+        let text = input::text(path, FILE_BYTES_MAX).map_err(failed)?;
+        let mut file = Self::parse(&text)?;
+        if let Some(folder) = path.parent() {
+            let ids = file.fixtures.iter().map(Fixture::id);
+            let names: BTreeSet<&OsStr> = ids.filter_map(|id| Path::new(id).file_name()).collect();
+            file.symbols.extend(names.into_iter().flat_map(|name| beside(folder, name)));
+            file.folder = Some(folder.join("blobs"));
         }
-        let text = fs::read_to_string(path).map_err(failed)?;
-        let folder = path.parent().map(|folder| folder.join("blobs"));
-        Ok(Self { folder, ..Self::parse(&text)? })
+        Ok(file)
+    }
+
+    /// Notes a file with debug information of the programs. It is used if it has the same code.
+    #[must_use]
+    pub fn with_symbols(mut self, path: PathBuf) -> Self {
+        self.symbols.push(path);
+        self
     }
 
     /// Parses the text of a file.
@@ -119,10 +135,13 @@ impl ReplayFile {
     fn add_line(&mut self, line: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         if let Some(version) = value.get("selkie_replay") {
-            return match version.as_u64() {
-                Some(VERSION) => Ok(()),
-                _ => Err(format!("the version is {version}, and this build reads {VERSION}")),
-            };
+            if version.as_u64() != Some(VERSION) {
+                return Err(format!("the version is {version}, and this build reads {VERSION}"));
+            }
+            let symbols = value.get("symbols").and_then(Value::as_array).into_iter().flatten();
+            let symbols = symbols.filter_map(Value::as_str).take(SYMBOLS_MAX);
+            self.symbols.extend(symbols.map(PathBuf::from));
+            return Ok(());
         }
         if let Some(name) = value.get("blob") {
             let name = name.as_str().ok_or("`blob` is not a string")?;
@@ -169,7 +188,9 @@ impl ReplayFile {
         let count = self.fixtures.len();
         let missing = FileError::NoSuchTransaction(index, count);
         let fixture = self.fixtures.get(index).ok_or(missing)?;
-        Ok(Timeline::new(fixture, &|name| self.blob(name))?)
+        let mut timeline = Timeline::new(fixture, &|name| self.blob(name))?;
+        timeline.symbols.clone_from(&self.symbols);
+        Ok(timeline)
     }
 
     /// Returns the chain before a transaction, with the transaction.
@@ -191,9 +212,7 @@ impl ReplayFile {
         // Names are hashes, so they cannot lead out of the folder.
         let is_hash = name.len() == 64 && name.bytes().all(|it| it.is_ascii_hexdigit());
         let folder = self.folder.as_ref().filter(|_| is_hash)?;
-        let path = folder.join(format!("{name}.bin"));
-        let is_short = fs::metadata(&path).is_ok_and(|it| it.len() <= FILE_BYTES_MAX);
-        let data = is_short.then(|| fs::read(path).ok()).flatten()?;
+        let data = input::read(&folder.join(format!("{name}.bin")), FILE_BYTES_MAX).ok()?;
         (hash(&data) == name).then_some(data)
     }
 }
@@ -201,11 +220,25 @@ impl ReplayFile {
 /// Writes the file as text.
 impl fmt::Display for ReplayFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", json!({ "selkie_replay": VERSION }))?;
+        let mut header = json!({ "selkie_replay": VERSION });
+        if !self.symbols.is_empty() {
+            let symbols = self.symbols.iter().map(|path| path.to_string_lossy());
+            header["symbols"] = symbols.collect();
+        }
+        writeln!(f, "{header}")?;
         for (name, data) in &self.blobs {
             writeln!(f, "{}", json!({ "blob": name, "data": BASE64_STANDARD.encode(data) }))?;
         }
         self.fixtures.iter().try_for_each(|fixture| writeln!(f, "{fixture}"))
+    }
+}
+
+/// Returns the files beside a replay that may have debug information of the program with a name.
+fn beside(folder: &Path, program: &OsStr) -> Vec<PathBuf> {
+    let program = folder.join(program);
+    match program.extension() {
+        Some(extension) if extension == "so" => vec![program.with_extension("so.debug"), program],
+        _ => Vec::new(),
     }
 }
 

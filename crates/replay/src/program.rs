@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -11,13 +12,15 @@ use selkie::{
     runtime::{Purpose, elf_environment},
 };
 use selkie_inspect::{Graph, Labels, Program, SourceMap, Style, demangle, instruction_text};
-
-/// The largest file that is read for its debug information.
-const FILE_BYTES_MAX: u64 = 512 << 20;
+use selkie_isa::input;
 
 /// Files with debug information. A program's is the one with the same code, whatever its name.
 #[derive(Default, Debug)]
-pub struct DebugFiles(Vec<DebugFile>);
+pub struct DebugFiles {
+    files: Vec<DebugFile>,
+    /// The paths that replays have named.
+    named: BTreeSet<PathBuf>,
+}
 
 #[derive(Debug)]
 struct DebugFile {
@@ -43,18 +46,26 @@ impl DebugFiles {
         files.iter().filter(is_program).for_each(|file| self.add_file(file));
     }
 
+    /// Adds files that a replay names: as [`DebugFiles::add`], but no folders, and each file once.
+    pub fn add_named(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            if self.named.insert(path.clone()) {
+                self.add_file(path);
+            }
+        }
+    }
+
     fn add_file(&mut self, path: &Path) {
-        let is_short = fs::metadata(path).is_ok_and(|it| it.len() <= FILE_BYTES_MAX);
-        let Some(bytes) = is_short.then(|| fs::read(path).ok()).flatten() else { return };
+        let Ok(bytes) = input::read(path, input::FILE_BYTES_MAX) else { return };
         if let Some(program) = open(&bytes) {
             let text = program.executable().text().to_vec();
-            self.0.push(DebugFile { path: path.to_owned(), bytes, text });
+            self.files.push(DebugFile { path: path.to_owned(), bytes, text });
         }
     }
 
     /// Returns the file with a program's code that has the most to tell: the longest one.
     fn find(&self, text: &[u8]) -> Option<&DebugFile> {
-        let same = self.0.iter().filter(|file| file.text == text && !text.is_empty());
+        let same = self.files.iter().filter(|file| file.text == text && !text.is_empty());
         same.max_by_key(|file| file.bytes.len())
     }
 }

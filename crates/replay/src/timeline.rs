@@ -1,6 +1,7 @@
 //! [`Timeline`]: a transaction as a sequence of steps.
 
 use core::ops::{ControlFlow, Range};
+use std::path::PathBuf;
 
 use selkie::{
     AccountSharedData, Pubkey, ReadableAccount as _, Receipt, ReturnData, Svm,
@@ -29,6 +30,8 @@ pub struct Timeline {
     differences: Vec<String>,
     index: Index,
     edits: Vec<(u64, Edit)>,
+    /// Files that may have debug information of the programs.
+    pub(crate) symbols: Vec<PathBuf>,
 }
 
 impl Timeline {
@@ -46,13 +49,28 @@ impl Timeline {
         let receipt = prepared.run(&mut Driver::new(&mut index, Vec::new(), &[]));
         let differences = fixture.compare(&receipt, blob);
         let id = fixture.id().to_owned();
-        Ok(Self { id, prepared, receipt, differences, index, edits: Vec::new() })
+        Ok(Self {
+            id,
+            prepared,
+            receipt,
+            differences,
+            index,
+            edits: Vec::new(),
+            symbols: Vec::new(),
+        })
     }
 
     /// Returns the fixture's name: of a recording that of the test, or else the signature.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Returns the files that may have debug information of the programs: those that the replay names,
+    /// and those beside it.
+    #[must_use]
+    pub fn symbols(&self) -> &[PathBuf] {
+        &self.symbols
     }
 
     /// Returns the result of the transaction, with all edits.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, rc::Rc};
 
 use selkie::{Pubkey, programs};
-use selkie_inspect::Location;
+use selkie_inspect::{Location, dwarf::Refusal};
 use selkie_replay::{DebugFiles, ProgramView, Timeline};
 
 use crate::text::hash;
@@ -60,6 +60,7 @@ impl Programs {
 
     /// Adds the programs that a transaction invokes.
     pub fn add(&mut self, timeline: &Timeline) {
+        self.files.add_named(timeline.symbols());
         for invocation in timeline.invocations() {
             let id = invocation.program;
             if let Some(builtin) = timeline.svm().environment().builtins.get(&id) {
@@ -117,6 +118,13 @@ impl Programs {
     pub fn name(&self, id: &Pubkey) -> String {
         let name = self.get(id).and_then(|it| it.name.as_ref()).or_else(|| self.builtins.get(id));
         name.map_or_else(|| id.to_string(), Clone::clone)
+    }
+
+    /// Returns the names of the programs whose debug information is not used, and why.
+    pub fn refusals(&self) -> impl Iterator<Item = (String, Refusal)> {
+        let addresses = self.programs.iter();
+        let all = addresses.flat_map(|(id, all)| (0..).map(|number| (*id, number)).zip(all));
+        all.filter_map(|(id, symbols)| Some((self.name_of(id), symbols.view.map.refusal()?)))
     }
 
     /// Returns the name of one of the programs at an address.

@@ -64,6 +64,10 @@ pub(crate) struct DebugArgs {
     #[arg(long, value_name = "FROM=TO", value_parser = parse_rule)]
     pub(crate) source_map: Vec<(String, String)>,
 
+    /// Write logs and names as they are, with their control characters and line breaks
+    #[arg(long)]
+    pub(crate) raw: bool,
+
     /// Step into the standard library and other packages as well
     #[arg(long)]
     pub(crate) libraries: bool,

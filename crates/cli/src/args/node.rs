@@ -197,6 +197,11 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) log: bool,
 
+    /// Write logs and names as they are, with their control characters and line breaks
+    #[arg(long)]
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) raw: bool,
+
     /// Print the calls of each transaction as a tree, with their compute units
     #[arg(long, visible_alias = "print-traces")]
     #[serde(skip_serializing_if = "is_false")]

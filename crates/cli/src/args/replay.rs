@@ -53,6 +53,10 @@ pub(crate) struct TraceArgs {
     #[arg(short, long, value_name = "N")]
     pub(crate) transaction: Option<usize>,
 
+    /// Write logs and names as they are, with their control characters and line breaks
+    #[arg(long)]
+    pub(crate) raw: bool,
+
     /// Show every instruction with the registers before it
     #[arg(short, long)]
     pub(crate) registers: bool,

@@ -91,6 +91,10 @@ pub(crate) struct SendArgs {
     #[arg(long)]
     pub(crate) any_blockhash: bool,
 
+    /// Write logs and names as they are, with their control characters and line breaks
+    #[arg(long)]
+    pub(crate) raw: bool,
+
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }

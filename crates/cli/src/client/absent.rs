@@ -13,7 +13,11 @@ impl Http {
             .advise("build it with the feature `node`")
     }
 
-    pub(super) fn post(&self, _: &str, _: String) -> Result<Vec<u8>> {
+    pub(super) fn post(&self, _: &str, _: String, _: u64) -> Result<Vec<u8>> {
         Self::new().map(|_| Vec::new())
     }
+}
+
+pub(super) fn is_too_large(_: &anyhow::Error) -> bool {
+    false
 }

@@ -1,15 +1,14 @@
 //! Requests over HTTP and HTTPS.
 
 use core::time::Duration;
-use std::{env, fs};
+use std::{env, path::Path};
 
 use anyhow::{Context as _, Result, ensure};
+use selkie_isa::input;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::ui::Advise as _;
 
-/// The largest answer: a hundred of the largest accounts, in base64.
-const ANSWER_BYTES_MAX: u64 = 1 << 31;
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The variable that names a file with the certificates to trust, in PEM, as for other programs.
 const CERTIFICATES: &str = "SSL_CERT_FILE";
@@ -25,12 +24,20 @@ impl Http {
         Ok(Self(config.tls_config(tls).http_status_as_error(false).build().into()))
     }
 
-    /// Posts JSON and returns the answer's body.
-    pub(super) fn post(&self, url: &str, body: String) -> Result<Vec<u8>> {
+    /// Posts JSON and returns the answer's body, of up to so many bytes.
+    pub(super) fn post(&self, url: &str, body: String, bytes_max: u64) -> Result<Vec<u8>> {
         let request = self.0.post(url).header("content-type", "application/json");
         let mut response = request.send(body)?;
-        Ok(response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec()?)
+        Ok(response.body_mut().with_config().limit(bytes_max).read_to_vec()?)
     }
+}
+
+/// Returns whether a request failed since the answer is too large.
+pub(super) fn is_too_large(error: &anyhow::Error) -> bool {
+    let is_it = |cause: &(dyn core::error::Error + 'static)| {
+        matches!(cause.downcast_ref(), Some(ureq::Error::BodyExceedsLimit(_)))
+    };
+    error.chain().any(is_it)
 }
 
 /// Returns the certificates to trust: those of `SSL_CERT_FILE`, or Mozilla's.
@@ -41,7 +48,8 @@ fn roots() -> Result<RootCerts> {
     };
     let failed = || format!("cannot use {} of {CERTIFICATES}", path.display());
     let help = format!("name a PEM file with certificates, or unset {CERTIFICATES}");
-    let text = fs::read(&path).with_context(failed).advise(&help)?;
+    let text =
+        input::read(Path::new(&path), input::TEXT_BYTES_MAX).with_context(failed).advise(&help)?;
     let certificates = certificates(&text).with_context(failed).advise(&help)?;
     Ok(RootCerts::new_with_certs(&certificates))
 }

@@ -8,7 +8,7 @@ use selkie::{
     Account, AccountMeta, Hash, Instruction, Keypair, Message, Pubkey, ReadableAccount as _,
     Receipt, Signer as _, VersionedMessage, VersionedTransaction, ids, loader, programs,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{cluster::Cluster, sent, ui::Advise as _};
 
@@ -100,7 +100,7 @@ impl Cluster {
                 "executable": account.executable,
                 "data": [BASE64_STANDARD.encode(&account.data), "base64"],
             }]);
-            client.call::<Value>("selkie_setAccount", &params).advise(
+            client.call::<serde::de::IgnoredAny>("selkie_setAccount", &params).advise(
                 "only a node of Selkie on this machine sets accounts without transactions",
             )?;
         }

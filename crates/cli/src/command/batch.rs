@@ -1,5 +1,6 @@
 //! `selkie batch`: runs items from Parquet files, and compares results.
 
+mod budget;
 mod diff;
 mod execute;
 mod import;

@@ -1,13 +1,14 @@
 //! `selkie coverage`.
 
 use std::{
-    env, fs,
+    env,
     io::Write as _,
     path::{Component, Path},
     rc::Rc,
 };
 
 use anyhow::{Result, anyhow};
+use selkie_isa::input;
 use selkie_report::{
     Coverage,
     coverage::{
@@ -28,6 +29,9 @@ use crate::{
 /// How many functions that were never called are named.
 const FUNCTIONS_SHOWN: usize = 20;
 
+/// The longest source that a page shows.
+const SOURCE_BYTES_MAX: u64 = 64 << 20;
+
 /// The ends of the names of sources that a page shows from outside of the folder.
 const SOURCE_EXTENSIONS: &[&str] = &["rs", "c", "h", "cc", "cpp", "cxx", "hpp", "s", "asm"];
 
@@ -41,6 +45,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
         coverage.add(&timeline, &mut programs);
         Ok(())
     })?;
+    replays::warn(ui, &programs)?;
     let all = coverage.files(&mut programs);
     let found = all.len();
     let sources = if args.all_sources { all } else { own_sources(all)? };
@@ -107,7 +112,7 @@ fn source(folder: &Path, path: &Path) -> Option<String> {
     });
     let is_plain = path.is_file() && !path.components().any(|it| it == Component::ParentDir);
     let is_readable = is_inside(folder, path) || is_source && is_plain;
-    is_readable.then(|| fs::read_to_string(folder.join(path)).ok()).flatten()
+    is_readable.then(|| input::text(&folder.join(path), SOURCE_BYTES_MAX).ok()).flatten()
 }
 
 fn show(ui: &mut Ui, files: &Files) -> Result<()> {

@@ -30,6 +30,7 @@ const PROMPT: &str = "(selkie) ";
 const HISTORY_MAX: usize = 1000;
 
 pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
+    ui.show_raw(args.raw);
     let debuggee = Debuggee {
         path: &args.path,
         url: args.node.url.as_deref(),
@@ -40,11 +41,15 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
         steps_into_libraries: args.libraries,
         start_at: args.at.map(Into::into),
     };
-    let (session, listing) = debuggee.open_listed(Path::new(""))?;
+    let (mut session, listing) = debuggee.open_listed(Path::new(""))?;
+    session.show_raw(args.raw);
     if !ui.json && args.transaction.is_none() {
         for line in listing.lines() {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
+    }
+    for (program, refusal) in session.refusals() {
+        ui.warning(&refusal.of(program))?;
     }
     let mut console = Console::new(session, Box::new(source));
     let mut commands = args.commands.clone();

@@ -30,7 +30,7 @@ pub(crate) fn run(ui: &mut Ui, args: &InspectArgs) -> Result<Status> {
     let timeline = file.timeline(args.transaction).with_context(|| path.display().to_string())?;
     match &args.output {
         Some(output) => {
-            files::write(output, page(&timeline, args)?)?;
+            files::write(output, page(ui, &timeline, args)?)?;
             Ok(Status::Success)
         }
         None => answer(ui, &timeline),
@@ -70,11 +70,12 @@ fn answer(ui: &mut Ui, timeline: &Timeline) -> Result<Status> {
 }
 
 /// Returns the page with the data of a transaction.
-fn page(timeline: &Timeline, args: &InspectArgs) -> Result<String> {
+fn page(ui: &mut Ui, timeline: &Timeline, args: &InspectArgs) -> Result<String> {
     let mut programs = replays::programs(&args.symbols)?;
     programs.add(timeline);
     let mut profile = Profile::default();
     profile.add(timeline, &mut programs);
+    replays::warn(ui, &programs)?;
     let mut data = trace::as_json(timeline, &programs);
     data["profile"] = Tables::of(&profile).to_json();
     // Text of the transaction must not end the script that holds it.

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum, ValueHint};
+use selkie_isa::input;
 use serde_json::json;
 
 use crate::{
@@ -107,7 +108,7 @@ const INPUT: &str = include_str!("new/input.json.txt");
 const TEST: &str = include_str!("new/test.rs.txt");
 const README: &str = include_str!("new/README.md.txt");
 /// Build output and secrets: private keys, and saved clusters.
-const IGNORED: &str = "/target/\n*-keypair.json\n*.payer.json\n*.state\n";
+const IGNORED: &str = "/target/\n*-keypair.json\n*.payer.json\n*.state\n*.state.lock\n";
 
 pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
     let project = Project::new(args)?;
@@ -228,7 +229,8 @@ fn dependency(args: &NewArgs) -> Result<String> {
 
 /// Whether a folder holds the package of the library.
 fn is_library(folder: &Path) -> bool {
-    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    let manifest =
+        input::text(&folder.join("Cargo.toml"), input::TEXT_BYTES_MAX).unwrap_or_default();
     manifest.lines().any(|line| line.replace(' ', "") == "name=\"selkie\"")
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn run(ui: &mut Ui, args: &NodeArgs) -> Result<Status> {
         write!(ui.out, "{}", config::print(&args)?)?;
         return Ok(Status::Success);
     }
+    ui.show_raw(args.raw);
     for (option, why) in missing {
         ui.warning(&format!("{option} has no effect: {why}"))?;
     }

@@ -31,6 +31,7 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     let paths = replays::paths(&args.replay, &args.command, "profile")?;
     let url = args.replay.node.url.as_deref();
     let profile = read(&paths, url, &mut programs)?;
+    replays::warn(ui, &programs)?;
     if let Some((path, format)) = output {
         files::write(path, format.render(&profile))?;
     }

@@ -33,6 +33,7 @@ mod surroundings;
 mod trap;
 
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
+    ui.show_raw(args.raw);
     let saved = surroundings::saved(args)?;
     let mut scenario = surroundings::scenario(args)?;
     let svm = match &args.surroundings.url {
@@ -200,6 +201,7 @@ impl Report<'_> {
     fn show(&self, ui: &mut Ui) -> Result<()> {
         let InstructionResult { result, compute_units, logs, return_data, run, .. } = self.receipt;
         for line in logs {
+            let line = ui.line(line);
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
         if let Some(returned) = return_data {
@@ -223,6 +225,7 @@ impl Report<'_> {
             trap::show(ui, run, self.file, &self.map, &self.receipt.logs)?;
         }
         for note in &self.receipt.notes {
+            let note = ui.line(note);
             writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
         }
         Ok(())

@@ -31,6 +31,7 @@ enum Input {
 }
 
 pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
+    ui.show_raw(args.raw);
     let mut session = Session::open_or_new(&args.session)?;
     let payer = session.payer()?;
     let mut keys: Vec<Keypair> = payer.key.iter().map(Keypair::insecure_clone).collect();

@@ -22,6 +22,7 @@ use crate::{
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
+    ui.show_raw(args.raw);
     let mut programs = replays::programs(&args.replay.symbols)?;
     let filter = filter(args)?;
     let (mut number, mut all) = (0, Vec::new());
@@ -53,6 +54,7 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
         }
         Ok(())
     })?;
+    replays::warn(ui, &programs)?;
     if let Some(wanted) = args.transaction.filter(|wanted| *wanted >= number) {
         let found = count(number, "transaction");
         return Err(anyhow!(
@@ -103,7 +105,8 @@ pub(super) fn as_json(timeline: &Timeline, programs: &Programs) -> Value {
 }
 
 fn show(ui: &mut Ui, index: usize, timeline: &Timeline, programs: &Programs) -> Result<()> {
-    writeln!(ui.out, "{STRONG}transaction {index}{STRONG:#} {}", timeline.id())?;
+    let id = ui.line(timeline.id());
+    writeln!(ui.out, "{STRONG}transaction {index}{STRONG:#} {id}")?;
     for line in trace::call_tree(timeline, programs).lines() {
         writeln!(ui.out, "  {line}")?;
     }

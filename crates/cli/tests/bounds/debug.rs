@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{
     bound::{assert_short_lines, run},
-    common::folder,
+    common::{folder, repository},
     elf::{File, NAMES, PROGBITS, Section},
 };
 
@@ -104,6 +104,78 @@ fn units_that_share_abbreviations() {
 fn units_whose_abbreviations_overlap() {
     let table = abbreviations(60_000);
     check("overlapping", units(UNITS, |index| 11 + 7 * index), table, lines(8));
+}
+
+/// Opens a replay of `testdata/hostile` with each command that reads debug information. The replay is
+/// shown, without that.
+fn check_replay(name: &str) {
+    let folder = folder(&format!("bounds-debug-{name}"));
+    let path = repository().join("testdata/hostile").join(name);
+    let bytes = fs::read(path).expect("the file is there");
+    fs::write(folder.join(name), &bytes).expect("the folder is writable");
+    for arguments in [
+        &["profile", name][..],
+        &["coverage", name],
+        &["inspect", name, "-o", "page.html"],
+        &["trace", name, "--registers"],
+        &["debug", name],
+    ] {
+        let output = run(&folder, bytes.len(), arguments);
+        assert_eq!(output.code, Some(0), "{output:?}");
+        assert!(output.stderr.contains("is not used"), "{arguments:?}: {output:?}");
+        assert_short_lines(&output);
+    }
+}
+
+#[test]
+fn inlined_calls_that_are_nested_deeply() {
+    check_replay("deep-inlining.replay");
+}
+
+#[test]
+fn entries_with_many_attributes_without_bytes() {
+    check_replay("quadratic-attributes.replay");
+}
+
+/// `.debug_line` with these tables of folders and files, and a program that ends at once.
+fn line_header(version: u16, tables: &[u8]) -> Vec<u8> {
+    let opcodes = [&[1, 1, 1, 0xfb, 14, 13][..], &[0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]].concat();
+    let header = [&opcodes[..], tables].concat();
+    let header_length = u32::try_from(header.len()).expect("a small header");
+    let sizes: &[u8] = if version == 5 { &[8, 0] } else { &[] };
+    let version = version.to_le_bytes();
+    let program = [0, 1, 1];
+    let body = [&version[..], sizes, &header_length.to_le_bytes(), &header, &program].concat();
+    let length = u32::try_from(body.len()).expect("a small section");
+    [&length.to_le_bytes()[..], &body].concat()
+}
+
+#[test]
+fn line_headers_with_millions_of_folders_or_files() {
+    const COUNT: usize = 2_000_000;
+    let old = |folders: Vec<u8>, files: Vec<u8>| [&folders[..], &[0], &files, &[0]].concat();
+    check(
+        "folders",
+        units(1, |_| 0),
+        abbreviations(2),
+        line_header(4, &old(b"a\0".repeat(COUNT), vec![])),
+    );
+    let files = b"a\0\0\0\0".repeat(COUNT / 2);
+    check("files", units(1, |_| 0), abbreviations(2), line_header(4, &old(vec![], files)));
+    // A column of paths as texts in the table, and so many empty ones.
+    let table = [&[1, 1, 8][..], &uleb(COUNT), &vec![0; COUNT], &[0, 0]].concat();
+    check("new-folders", units(1, |_| 0), abbreviations(2), line_header(5, &table));
+    // Rows without columns take no bytes.
+    let table = [&[0][..], &uleb(1 << 40), &[0, 0]].concat();
+    check("empty-folders", units(1, |_| 0), abbreviations(2), line_header(5, &table));
+}
+
+#[test]
+fn line_headers_whose_files_share_a_long_folder() {
+    let folder = [&vec![b'a'; 1 << 20][..], &[0, 0]].concat();
+    let files = b"a\0\x01\0\0".repeat(10_000);
+    let tables = [&folder[..], &files, &[0]].concat();
+    check("long-folder", units(1, |_| 0), abbreviations(2), line_header(4, &tables));
 }
 
 #[test]

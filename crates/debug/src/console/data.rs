@@ -127,7 +127,8 @@ impl Console {
             }
             "e" | "events" | "logs" => {
                 let events = self.session.events().iter();
-                events.map(|it| format!("{:>8}  {}", it.position, it.text)).collect()
+                let shown = |it| self.session.model.shown(it);
+                events.map(|it| format!("{:>8}  {}", it.position, shown(it))).collect()
             }
             "accounts" => {
                 let accounts = self.session.accounts();

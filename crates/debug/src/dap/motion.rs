@@ -101,7 +101,7 @@ impl Server {
         let position = session.position();
         let is_new = |it: &&Event| it.position >= from && it.kind == EventKind::Log;
         let events = session.events().iter().filter(is_new);
-        let lines: Vec<String> = events.map(|it| it.text.clone()).collect();
+        let lines: Vec<String> = events.map(|it| session.model.shown(it).into_owned()).collect();
         let points = session.take_output();
         let end = session.is_at_end().then(|| session.result().to_owned());
         lines.iter().for_each(|line| self.output("stdout", line));

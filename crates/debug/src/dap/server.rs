@@ -249,6 +249,8 @@ impl Server {
         self.launch = read(arguments)?;
         let mut session = self.surroundings.open(&self.launch)?;
         session.step_into_libraries(self.launch.step_into_libraries);
+        let refusals: Vec<String> = session.refusals().map(|(name, why)| why.of(name)).collect();
+        refusals.iter().for_each(|text| self.output("console", text));
         self.session = Some(session);
         self.is_started = false;
         self.event("initialized", Value::Null);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gimli::{AttributeValue, ColumnType, Dwarf, LineRow, Unit};
 use selkie_inspect::{Location, dwarf::Reader};
+use selkie_isa::plain;
 
 /// The rows that are read. A row describes at least one instruction.
 const ROWS_MAX: usize = 8_000_000;
@@ -157,7 +158,7 @@ pub(crate) fn path(dwarf: &Dwarf<Reader>, unit: &Unit<Reader>, index: u64) -> Op
 /// Returns a part of a path, unless it is too long.
 fn short(text: &Reader) -> Option<String> {
     let bytes = Some(text.bytes()).filter(|it| it.len() <= PATH_BYTES_MAX)?;
-    Some(String::from_utf8_lossy(bytes).into_owned())
+    Some(plain::line(&String::from_utf8_lossy(bytes)).into_owned())
 }
 
 /// Joins paths as the compiler's machine would, which may not be of this machine's kind.

@@ -20,7 +20,7 @@ use gimli::{Dwarf, Unit};
 use selkie_elf::Sections;
 use selkie_inspect::{
     Location, Symbols, demangle,
-    dwarf::{self, Reader},
+    dwarf::{self, Reader, Refusal},
 };
 use selkie_isa::layout::SLOT_BYTES;
 
@@ -35,6 +35,7 @@ pub use self::{
 /// The debug information and symbols of a program.
 pub struct DebugInfo {
     dwarf: Dwarf<Reader>,
+    refusal: Option<Refusal>,
     units: Vec<Unit<Reader>>,
     tree: Tree,
     functions: Functions,
@@ -50,7 +51,9 @@ impl DebugInfo {
     #[must_use]
     pub fn load(bytes: &Arc<[u8]>) -> Self {
         let nothing = || dwarf::load(&Arc::from([])).expect("no sections are quickly read");
-        let dwarf = dwarf::load(bytes).unwrap_or_else(nothing);
+        let loaded = dwarf::load(bytes);
+        let refusal = loaded.as_ref().err().copied();
+        let dwarf = loaded.unwrap_or_else(|_| nothing());
         let units = read_units(&dwarf);
         let tree = Tree::read(&units);
         let lines = Lines::read(&dwarf, &units);
@@ -59,6 +62,7 @@ impl DebugInfo {
         let slots = text.map_or(0, |it| it.bytes.len() / SLOT_BYTES);
         let mut info = Self {
             dwarf,
+            refusal,
             units,
             tree,
             lines,
@@ -69,6 +73,12 @@ impl DebugInfo {
         };
         info.functions = Functions::read(&info);
         info
+    }
+
+    /// Returns why the file's debug information is not used, if that is so.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.refusal
     }
 
     /// Returns whether there are lines: whether the program was built with debug information.

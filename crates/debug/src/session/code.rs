@@ -48,7 +48,7 @@ impl Session {
         self.stop = match failure {
             Some(event) => {
                 self.leave_libraries(&event);
-                Stop::Exception(event.kind.name(), event.text)
+                Stop::Exception(event.kind.name(), self.model.shown(&event).into_owned())
             }
             None => Stop::Entry,
         };

@@ -13,7 +13,10 @@ mod stops;
 mod words;
 
 use core::ops::ControlFlow;
-use std::{cell::RefCell, collections::HashMap, sync::Arc};
+use std::{borrow::Cow, cell::RefCell, collections::HashMap, sync::Arc};
+
+use selkie_inspect::dwarf::Refusal;
+use selkie_isa::plain;
 
 use crate::{
     breakpoint::{Breakpoint, BreakpointId, Filters, HitCount, LogText, Place, Request, Watch},
@@ -75,6 +78,8 @@ pub(crate) struct Model {
     pub(crate) filters: Filters,
     /// Whether steps stop in libraries as well.
     pub(crate) steps_into_libraries: bool,
+    /// Whether log lines are shown as they are.
+    is_raw: bool,
     /// Spots of instructions that were asked for before.
     spots: RefCell<HashMap<(usize, u32), Arc<Spot>>>,
 }
@@ -88,6 +93,13 @@ pub struct Session {
     next_id: BreakpointId,
     /// Lines of log points that were passed.
     output: Vec<String>,
+}
+
+impl Model {
+    /// Returns the text of a happening as it is shown: one line, without control characters.
+    pub(crate) fn shown<'a>(&self, event: &'a Event) -> Cow<'a, str> {
+        if self.is_raw { Cow::Borrowed(&event.text) } else { plain::line(&event.text) }
+    }
 }
 
 impl Session {
@@ -105,10 +117,17 @@ impl Session {
             watches: Vec::new(),
             filters: Filters::default(),
             steps_into_libraries: false,
+            is_raw: false,
             spots: RefCell::default(),
         };
         let stop = Stop::Entry;
         Self { history, model, position: 0, stop, next_id: 1, output: Vec::new() }
+    }
+
+    /// Returns the names of the programs whose debug information is not used, and why.
+    pub fn refusals(&self) -> impl Iterator<Item = (&str, Refusal)> {
+        let programs = self.model.programs.iter();
+        programs.filter_map(|it| Some((it.file.name.as_str(), it.info.refusal()?)))
     }
 
     /// Returns the run.
@@ -170,6 +189,11 @@ impl Session {
     pub fn step_into_libraries(&mut self, is_on: bool) {
         self.model.steps_into_libraries = is_on;
         self.model.spots.borrow_mut().clear();
+    }
+
+    /// Sets whether log lines are shown as they are, with their control characters and line breaks.
+    pub fn show_raw(&mut self, is_raw: bool) {
+        self.model.is_raw = is_raw;
     }
 
     /// Takes the lines that log points have written.

@@ -162,7 +162,7 @@ impl Model {
                 filters.account.as_ref().is_some_and(|key| event.text.starts_with(key))
             }
         };
-        is_asked.then(|| Stop::Exception(event.kind.name(), event.text.clone()))
+        is_asked.then(|| Stop::Exception(event.kind.name(), self.shown(event).into_owned()))
     }
 
     /// Returns the line that a log point writes.

@@ -27,6 +27,7 @@ use datafusion::{
     prelude::{SessionConfig, SessionContext},
 };
 use futures_util::StreamExt as _;
+use selkie_isa::input;
 use tokio::runtime::Builder;
 
 use super::work;
@@ -67,7 +68,7 @@ fn query(args: &BatchSqlArgs) -> Result<String> {
     let mut text = String::new();
     match (&args.query, &args.file) {
         (_, Some(path)) => {
-            text = fs::read_to_string(path)
+            text = input::text(path, input::TEXT_BYTES_MAX)
                 .with_context(|| format!("cannot read {}", path.display()))?;
         }
         (Some(query), None) if query != "-" => text.clone_from(query),
@@ -82,7 +83,8 @@ fn query(args: &BatchSqlArgs) -> Result<String> {
 /// Returns what knows the tables and functions.
 fn context(args: &BatchSqlArgs) -> Result<SessionContext> {
     let threads = work::threads(args.work.threads).get();
-    let mut config = SessionConfig::new().with_target_partitions(threads);
+    let mut config =
+        SessionConfig::new().with_target_partitions(threads).with_batch_size(tables::ROWS_AT_ONCE);
     let parquet = &mut config.options_mut().execution.parquet;
     parquet.pushdown_filters = true;
     // All commands read it.

@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context as _, Result, anyhow};
@@ -17,6 +18,9 @@ use parquet::{
     basic::Compression,
     file::{metadata::KeyValue, properties::WriterProperties},
 };
+use selkie_isa::input;
+
+use super::budget::Need;
 
 /// The name of the stamp in a file's metadata.
 const STAMP: &str = "selkie.run";
@@ -30,42 +34,68 @@ pub(crate) struct Table {
     pub(crate) rows: u64,
     /// What the file was made of, if it says so: see [`TableWriter::create`].
     pub(crate) stamp: Option<String>,
-    reader: ParquetRecordBatchReader,
+    /// All columns of the file.
+    #[cfg_attr(not(feature = "sql"), allow(dead_code, reason = "only queries ask for them"))]
+    pub(crate) schema: SchemaRef,
+    rows_at_once: usize,
+    columns: Option<Vec<String>>,
+    reader: Option<ParquetRecordBatchReader>,
 }
 
 impl Table {
-    /// Opens a file. `columns` are those to read; all without it. A batch has up to `rows` rows.
+    /// Opens a file. `columns` are those to read; all without it. A batch has up to `rows` rows, and
+    /// fewer if they are large.
     pub(crate) fn open(path: &Path, columns: Option<&[&str]>, rows: usize) -> Result<Self> {
         let open = || {
-            let file = File::open(path)?;
-            let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new(input::open(path)?)?;
             let metadata = builder.metadata().file_metadata();
-            let stated = metadata.num_rows();
+            let stated = u64::try_from(metadata.num_rows()).unwrap_or_default();
             let stamp = metadata.key_value_metadata().into_iter().flatten();
             let stamp = stamp.filter(|it| it.key == STAMP).find_map(|it| it.value.clone());
-            let mask = columns.map_or_else(ProjectionMask::all, |columns| {
-                ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied())
-            });
-            let reader = builder.with_projection(mask).with_batch_size(rows).build()?;
-            Ok((u64::try_from(stated).unwrap_or_default(), stamp, reader))
+            Ok((stated, stamp, Arc::clone(builder.schema())))
         };
-        let (rows, stamp, reader) = guarded(path, open)?;
-        Ok(Self { path: path.to_owned(), read: 0, rows, stamp, reader })
+        let (stated, stamp, schema) = guarded(path, open)?;
+        let columns = columns.map(|all| all.iter().map(|&it| it.to_owned()).collect());
+        let path = path.to_owned();
+        Ok(Self {
+            path,
+            read: 0,
+            rows: stated,
+            stamp,
+            schema,
+            rows_at_once: rows,
+            columns,
+            reader: None,
+        })
     }
 
-    /// Returns the columns that are read.
+    /// Checks that a query can read as many rows at once.
     #[cfg(feature = "sql")]
-    pub(crate) fn schema(&self) -> SchemaRef {
-        arrow_array::RecordBatchReader::schema(&self.reader)
+    pub(crate) fn check_for_sql(&self, rows: usize) -> Result<()> {
+        guarded(&self.path, || Need::of(input::open(&self.path)?, None)?.check_for_sql(rows))
     }
 
     /// Reads the next batch; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let Self { path, reader, .. } = self;
+        if self.reader.is_none() {
+            self.reader = Some(guarded(&self.path, || self.start())?);
+        }
+        let Self { path, reader: Some(reader), .. } = self else { return Ok(None) };
         let batch = guarded(path, || Ok(reader.next().transpose()?))?;
         let rows = batch.as_ref().map_or(0, RecordBatch::num_rows);
         self.read = self.read.saturating_add(rows as u64);
         Ok(batch)
+    }
+
+    /// Begins to read, with as many rows in a batch as its budget allows.
+    fn start(&self) -> Result<ParquetRecordBatchReader> {
+        let columns = self.columns.as_deref();
+        let rows = Need::of(input::open(&self.path)?, columns)?.rows(self.rows_at_once)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(input::open(&self.path)?)?;
+        let mask = columns.map_or_else(ProjectionMask::all, |columns| {
+            ProjectionMask::columns(builder.parquet_schema(), columns.iter().map(String::as_str))
+        });
+        Ok(builder.with_projection(mask).with_batch_size(rows).build()?)
     }
 
     /// Reads the next batch of those rows that are from `first` on, up to `count`; `None` at their end.

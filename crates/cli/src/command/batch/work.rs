@@ -3,7 +3,6 @@
 use core::num::NonZeroUsize;
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     sync::OnceLock,
     thread,
@@ -14,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use arrow_array::RecordBatch;
 use selkie::Pubkey;
 use selkie_batch::{Base, BatchError, RunOptions};
+use selkie_isa::input;
 use selkie_svm::{FeatureSet, Purpose, check_file};
 
 use super::{
@@ -60,7 +60,8 @@ fn in_file(error: BatchError, first: usize) -> BatchError {
 pub(super) fn programs(programs: &[(Pubkey, PathBuf)]) -> Result<Programs> {
     let mut all = Programs::new();
     for (program, path) in programs {
-        let elf = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let elf = input::read(path, input::FILE_BYTES_MAX)
+            .with_context(|| format!("cannot read {}", path.display()))?;
         if let Err(refused) = check_file(&elf, FeatureSet::mainnet(), Purpose::Deployment) {
             let path = path.display();
             bail!(

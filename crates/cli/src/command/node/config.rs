@@ -2,12 +2,13 @@
 
 use core::fmt::Write as _;
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, Args as _, Command};
+use selkie_isa::input;
 
 use crate::{args::node::NodeArgs, keys, ui::Advise as _};
 
@@ -19,7 +20,8 @@ pub(super) fn merge(args: &NodeArgs) -> Result<NodeArgs> {
     let path = args.config.as_ref().filter(|path| !is_of_solana_cli(path));
     let Some(path) = path else { return Ok(args.clone()) };
     let shown = path.display();
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    let text =
+        input::text(path, input::TEXT_BYTES_MAX).with_context(|| format!("cannot read {shown}"))?;
     // A file with a mistake is refused as such, before it is merged.
     let _: NodeArgs = toml::from_str(&text)
         .with_context(|| format!("{shown} is not a configuration of the node"))
@@ -42,9 +44,10 @@ pub(super) fn solana_cli_key(config: Option<&Path>) -> Result<Option<PathBuf>> {
     let own = || env::home_dir().map(|home| home.join(".config/solana/cli/config.yml"));
     let text = match config {
         Some(path) => Some(
-            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?,
+            input::text(path, input::TEXT_BYTES_MAX)
+                .with_context(|| format!("cannot read {}", path.display()))?,
         ),
-        None => own().and_then(|path| fs::read_to_string(path).ok()),
+        None => own().and_then(|path| input::text(&path, input::TEXT_BYTES_MAX).ok()),
     };
     let named = text.as_deref().and_then(keypair_path).map(PathBuf::from);
     Ok(named.or_else(keys::solana_cli))

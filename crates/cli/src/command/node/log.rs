@@ -164,12 +164,14 @@ fn show(ui: &mut Ui, args: &NodeArgs, landed: &Landed, took: Option<Duration>) -
         Err(error) => {
             writeln!(ui.out, "{BAD}failed{BAD:#} {signature}  {facts}  {error}")?;
             for note in &landed.meta.notes {
+                let note = ui.line(note);
                 writeln!(ui.out, "       {note}")?;
             }
         }
     }
     if args.log || landed.result.is_err() {
         for line in &landed.meta.logs {
+            let line = ui.line(line);
             writeln!(ui.out, "       {DIM}{line}{DIM:#}")?;
         }
     }

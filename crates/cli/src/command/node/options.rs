@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use selkie::{AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Signer as _, Svm};
+use selkie_isa::input;
 use selkie_node::{BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options};
 
 use crate::{
@@ -113,7 +114,7 @@ fn features(args: &NodeArgs) -> Result<FeatureSet> {
         None | Some("mainnet") => FeatureSet::mainnet(),
         Some("all") => FeatureSet::all(),
         Some(path) => {
-            let text = fs::read_to_string(path)
+            let text = input::text(Path::new(path), input::TEXT_BYTES_MAX)
                 .with_context(|| format!("cannot read the features of {path}"))
                 .advise("give `mainnet`, `all`, or a file with an address on each line")?;
             FeatureSet::from_list(&text)
@@ -231,7 +232,7 @@ fn programs(args: &NodeArgs) -> Result<Vec<GenesisProgram>> {
 }
 
 fn program(id: &str, path: &str, authority: Option<Pubkey>) -> Result<GenesisProgram> {
-    let elf = fs::read(path)
+    let elf = input::read(Path::new(path), input::FILE_BYTES_MAX)
         .with_context(|| format!("cannot read the program {path}"))
         .advise("`selkie build` makes programs")?;
     Ok(GenesisProgram { id: address(id)?, elf, loader: Loader::V3, authority })

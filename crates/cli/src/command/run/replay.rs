@@ -35,5 +35,10 @@ pub(super) fn save(
     let own = accounts.iter().filter(|(key, _)| *key != id).cloned().collect::<Vec<_>>();
     let fixture =
         Fixture::record_instructions(&svm, &name, core::slice::from_ref(instruction), &own);
-    files::write(path, ReplayFile::from(fixture).to_string())
+    let mut replay = ReplayFile::from(fixture);
+    if file.has_debug_file() {
+        let beside = args.program.with_extension("so.debug");
+        replay = replay.with_symbols(std::path::absolute(&beside).unwrap_or(beside));
+    }
+    files::write(path, replay.to_string())
 }

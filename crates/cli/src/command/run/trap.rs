@@ -48,6 +48,7 @@ pub(super) fn show(
         writeln!(ui.out, "  {DIM}{}{DIM:#}", cells.collect::<Vec<_>>().join("  "))?;
     }
     for note in notes {
+        let note = ui.line(note);
         writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
     }
     Ok(())

@@ -5,12 +5,13 @@
 //! transaction made are not in a dump, nor are long changes of data; a transaction that does not end as
 //! recorded on the state that was found is left out.
 
-use std::{collections::BTreeMap, fs::File, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context as _, Result};
 use selkie::{AccountSharedData, Pubkey, Svm, WritableAccount as _, ids::sysvar};
 use selkie_batch::{Expectation, Item, Sha256, record};
 use selkie_builtins::{builtins, precompiles};
+use selkie_isa::input;
 use selkie_node::{
     AccountDiff, Block, Landed,
     dump::{self, Dump},
@@ -25,7 +26,7 @@ const OTHERWISE: &str = "it ends otherwise than recorded on the state that the d
 
 /// Adds the transactions of a dump, oldest first.
 pub(super) fn add(path: &Path, importer: &mut Importer) -> Result<()> {
-    let mut file = File::open(path)?;
+    let mut file = input::open(path)?;
     let dump = dump::read(&mut file)?;
     let mut svm = chain(&dump)?;
     let env_ref = importer.environment(&svm);

@@ -8,7 +8,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Importer;
-use crate::{client::Client, replays};
+use crate::{
+    client::{Client, LIST_BYTES_MAX},
+    replays,
+};
 
 /// The most slots that servers look for blocks in.
 const SLOTS_MAX: u64 = 500_000;
@@ -23,8 +26,11 @@ struct Block {
 pub(super) fn add(url: &str, importer: &mut Importer) -> Result<()> {
     let client = Client::new(url)?;
     let slot: u64 = client.call("getSlot", &json!([]))?;
-    let slots: Vec<u64> =
-        client.call("getBlocks", &json!([slot.saturating_sub(SLOTS_MAX), slot]))?;
+    let slots: Vec<u64> = client.call_for(
+        "getBlocks",
+        &json!([slot.saturating_sub(SLOTS_MAX), slot]),
+        LIST_BYTES_MAX,
+    )?;
     let mut blocks = Vec::new();
     for slot in slots.iter().rev() {
         let form = json!({
@@ -32,7 +38,7 @@ pub(super) fn add(url: &str, importer: &mut Importer) -> Result<()> {
             "rewards": false,
             "maxSupportedTransactionVersion": 1,
         });
-        let block: Block = client.call("getBlock", &json!([slot, form]))?;
+        let block: Block = client.call_for("getBlock", &json!([slot, form]), LIST_BYTES_MAX)?;
         if !block.signatures.is_empty() {
             blocks.push(block);
         }

@@ -31,6 +31,9 @@ use super::{
 };
 use crate::ui::Advise as _;
 
+/// The rows that a query reads at once.
+pub(super) const ROWS_AT_ONCE: usize = 1024;
+
 /// The tables, each with the part of its folder that has the files, and with its columns.
 const TABLES: [Files; 3] = [
     Files { name: "items", part: ITEMS, columns: schema::items },
@@ -104,7 +107,9 @@ pub(super) fn files(folder: &Path, part: &str) -> Result<Vec<PathBuf>> {
 fn columns(files: &[PathBuf], expected: &SchemaRef) -> Result<SchemaRef> {
     let mut first = None;
     for path in files {
-        let columns = Table::open(path, None, 1)?.schema();
+        let table = Table::open(path, None, 1)?;
+        table.check_for_sql(ROWS_AT_ONCE)?;
+        let columns = table.schema;
         check_columns(&RecordBatch::new_empty(Arc::clone(&columns)), expected)
             .with_context(|| format!("cannot use {}", path.display()))
             .advise("docs/scale.md has the columns of each table")?;

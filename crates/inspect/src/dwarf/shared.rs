@@ -6,17 +6,21 @@
 
 use gimli::{AbbreviationsCacheStrategy, DebugAbbrev, Dwarf, Reader, Section as _, UnitHeader};
 
+use super::{Refusal, line_headers::Budget};
+
 /// The limit on the total size of the line programs of all units, in multiples of the section.
 const LINE_READS_MAX: usize = 2;
 
-/// Returns whether the units can be read in linear time and memory. Caches tables of abbreviations
-/// that several units share.
-pub(crate) fn is_bounded<R: Reader<Offset = usize>>(dwarf: &mut Dwarf<R>) -> bool {
-    if tables_are_apart(dwarf).is_none() {
-        return false;
-    }
+/// Checks that the units can be read in linear time and memory. Caches tables of abbreviations that
+/// several units share.
+pub(super) fn check<R: Reader<Offset = usize>>(dwarf: &mut Dwarf<R>) -> Result<(), Refusal> {
+    tables_are_apart(dwarf).ok_or(Refusal::SharedAbbreviations)?;
     dwarf.populate_abbreviations_cache(AbbreviationsCacheStrategy::Duplicates);
-    lines_are_few(dwarf).is_some()
+    let dwarf = &*dwarf;
+    let programs = line_programs(dwarf).ok_or(Refusal::Malformed)?;
+    lines_are_few(dwarf, &programs).ok_or(Refusal::SharedLines)?;
+    let mut budget = Budget::new(dwarf);
+    programs.iter().try_for_each(|&start| budget.take(start))
 }
 
 /// Checks that no table of abbreviations starts inside another one.
@@ -62,14 +66,21 @@ fn table_end<R: Reader<Offset = usize>>(
     Ok(len - rest.len())
 }
 
-/// Checks that the total size of the units' line programs is within [`LINE_READS_MAX`].
-fn lines_are_few<R: Reader<Offset = usize>>(dwarf: &Dwarf<R>) -> Option<()> {
-    let mut budget = dwarf.debug_line.reader().len().saturating_mul(LINE_READS_MAX);
+/// Returns the offsets of the line programs of all units.
+fn line_programs<R: Reader<Offset = usize>>(dwarf: &Dwarf<R>) -> Option<Vec<usize>> {
+    let mut programs = Vec::new();
     let mut units = dwarf.units();
     while let Some(unit) = units.next().ok()? {
-        if let Some(start) = line_program(dwarf, &unit) {
-            budget = budget.checked_sub(line_program_len(dwarf, start))?;
-        }
+        programs.extend(line_program(dwarf, &unit));
+    }
+    Some(programs)
+}
+
+/// Checks that the total size of the units' line programs is within [`LINE_READS_MAX`].
+fn lines_are_few<R: Reader<Offset = usize>>(dwarf: &Dwarf<R>, programs: &[usize]) -> Option<()> {
+    let mut budget = dwarf.debug_line.reader().len().saturating_mul(LINE_READS_MAX);
+    for &start in programs {
+        budget = budget.checked_sub(line_program_len(dwarf, start))?;
     }
     Some(())
 }
