@@ -61,7 +61,7 @@ impl fmt::Display for Difference {
 /// information has none.
 #[must_use]
 pub fn differences(program: &[u8]) -> Vec<Difference> {
-    let Some(dwarf) = dwarf::load(&Arc::from(program)) else { return Vec::new() };
+    let Ok(dwarf) = dwarf::load(&Arc::from(program)) else { return Vec::new() };
     let mut types = Types::default();
     let mut units = dwarf.units();
     while let Ok(Some(header)) = units.next() {
