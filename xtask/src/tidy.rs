@@ -51,6 +51,9 @@ const UNSAFE_FILES: &[&str] = &[
     "fuzz/explore/src/bin/libafl.rs",
     "fuzz/explore/src/bin/libfuzzer.rs",
     "oracle/src/anza.rs",
+    "testdata/build/dialect/src/lib.rs",
+    "testdata/build/layout-own/src/lib.rs",
+    "testdata/build/layout/src/lib.rs",
 ];
 
 /// The files of the product that may have thread-local variables.

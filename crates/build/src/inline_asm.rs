@@ -205,7 +205,7 @@ mod tests {
         assert!(!fits("add64 {a}, 7", "add64 r1, 8"));
         assert!(!fits("", "exit"));
         assert!(!fits("use core::{mem, ptr", "exit"));
-        assert_eq!(name_of_function("    pub unsafe fn twice<T>(x: T) {"), Some("twice"));
+        assert_eq!(name_of_function("    pub extern \"C\" fn twice<T>(x: T) {"), Some("twice"));
         assert_eq!(name_of_function("let fns = 3;"), None);
     }
 }

@@ -109,6 +109,14 @@ enum Other {
     Alias(DebugInfoOffset),
 }
 
+/// An entry whose descendants are being read.
+struct Open {
+    depth: isize,
+    tag: DwTag,
+    at: DebugInfoOffset,
+    name: String,
+}
+
 /// The types of a program. Units refer to types of each other.
 #[derive(Default)]
 struct Types {
@@ -118,13 +126,12 @@ struct Types {
 
 impl Types {
     fn read(&mut self, dwarf: &Dwarf<Reader>, unit: &Unit<Reader>) {
-        // The entries around the current one: depth, tag, offset, name.
-        let mut around: Vec<(isize, DwTag, DebugInfoOffset, String)> = Vec::new();
+        let mut around: Vec<Open> = Vec::new();
         let mut entries = unit.entries();
         let mut discriminants = BTreeMap::<DebugInfoOffset, Field>::new();
         while let Ok(Some(entry)) = entries.next_dfs() {
             let depth = entry.depth();
-            around.retain(|(it, ..)| *it < depth);
+            around.retain(|it| it.depth < depth);
             let entry = Entry { dwarf, unit, entry };
             let name = entry.name();
             let Some(at) = entry.entry.offset().to_debug_info_offset(&unit.header) else {
@@ -132,23 +139,7 @@ impl Types {
             };
             match entry.entry.tag() {
                 dw::DW_TAG_structure_type | dw::DW_TAG_union_type => {
-                    let names_types = [dw::DW_TAG_namespace, dw::DW_TAG_structure_type];
-                    let path = around.iter().filter(|it| names_types.contains(&it.1));
-                    let names: Vec<&str> =
-                        path.map(|it| &*it.3).chain([&*name]).filter(|it| !it.is_empty()).collect();
-                    let is_standard = names.len() > 1 && STANDARD_CRATES.contains(&names[0]);
-                    self.aggregates.insert(
-                        at,
-                        Aggregate {
-                            name: names.join("::"),
-                            is_standard,
-                            is_union: entry.entry.tag() == dw::DW_TAG_union_type,
-                            size: entry.number(dw::DW_AT_byte_size).unwrap_or_default(),
-                            align: entry.number(dw::DW_AT_alignment),
-                            fields: Vec::new(),
-                            variants: Vec::new(),
-                        },
-                    );
+                    self.aggregates.insert(at, entry.aggregate(&name, &around));
                 }
                 dw::DW_TAG_member => {
                     let field = entry.reference(dw::DW_AT_type).map(|type_at| Field {
@@ -179,7 +170,7 @@ impl Types {
                 dw::DW_TAG_subrange_type => {
                     let given = entry.number(dw::DW_AT_count);
                     let last = || Some(entry.number(dw::DW_AT_upper_bound)?.saturating_add(1));
-                    let array = around.last().map(|it| it.2);
+                    let array = around.last().map(|it| it.at);
                     let array = array.and_then(|it| self.others.get_mut(&it));
                     if let Some(Other::Array { count, .. }) = array {
                         *count = given.or_else(last).unwrap_or_default();
@@ -188,7 +179,7 @@ impl Types {
                 }
                 _ => {}
             }
-            around.push((depth, entry.entry.tag(), at, name));
+            around.push(Open { depth, tag: entry.entry.tag(), at, name });
         }
         self.put_discriminants(discriminants);
     }
@@ -196,16 +187,15 @@ impl Types {
     /// Adds a field to the type around it, or notes that it is the tag of an enum or its variant.
     fn put_member(
         &mut self,
-        around: &[(isize, DwTag, DebugInfoOffset, String)],
+        around: &[Open],
         field: Option<Field>,
         discriminants: &mut BTreeMap<DebugInfoOffset, Field>,
     ) {
-        let (Some(field), Some((_, parent, ..))) = (field, around.last()) else { return };
-        let is_aggregate =
-            |it: &&(isize, DwTag, DebugInfoOffset, String)| self.aggregates.contains_key(&it.2);
-        let Some(owner) = around.iter().rev().find(is_aggregate).map(|it| it.2) else { return };
+        let (Some(field), Some(parent)) = (field, around.last()) else { return };
+        let is_aggregate = |it: &&Open| self.aggregates.contains_key(&it.at);
+        let Some(owner) = around.iter().rev().find(is_aggregate).map(|it| it.at) else { return };
         let Some(aggregate) = self.aggregates.get_mut(&owner) else { return };
-        match *parent {
+        match parent.tag {
             dw::DW_TAG_variant => aggregate.variants.push(field.type_at),
             dw::DW_TAG_variant_part => drop(discriminants.insert(owner, field)),
             _ => aggregate.fields.push(field),
@@ -359,6 +349,23 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
+    /// Returns the structure or union without its fields, with its path in the entries around it.
+    fn aggregate(&self, name: &str, around: &[Open]) -> Aggregate {
+        let has_name =
+            |it: &&Open| [dw::DW_TAG_namespace, dw::DW_TAG_structure_type].contains(&it.tag);
+        let path = around.iter().filter(has_name).map(|it| it.name.as_str()).chain([name]);
+        let names: Vec<&str> = path.filter(|it| !it.is_empty()).collect();
+        Aggregate {
+            name: names.join("::"),
+            is_standard: names.len() > 1 && STANDARD_CRATES.contains(&names[0]),
+            is_union: self.entry.tag() == dw::DW_TAG_union_type,
+            size: self.number(dw::DW_AT_byte_size).unwrap_or_default(),
+            align: self.number(dw::DW_AT_alignment),
+            fields: Vec::new(),
+            variants: Vec::new(),
+        }
+    }
+
     fn name(&self) -> String {
         let value = self.entry.attr_value(dw::DW_AT_name);
         let text = value.and_then(|it| self.dwarf.attr_string(self.unit, it).ok());

@@ -90,7 +90,7 @@ fn names_of_functions_are_shown_without_control_characters() {
     selkie(&folder, &["build", "a.s", "-o", "a.so"]);
     let elf = fs::read(folder.join("a.so")).expect("it was written");
     let name = elf.windows(6).position(|it| it == b"callee").expect("it has symbols");
-    let mut hostile = elf.clone();
+    let mut hostile = elf;
     hostile[name..name + 6].copy_from_slice(b"\x1b[2J\n!");
     fs::write(folder.join("a.so"), hostile).expect("the folder is writable");
     selkie(&folder, &["run", "a.so", "--save-replay", "a.replay"]);
