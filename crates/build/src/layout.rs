@@ -1,6 +1,6 @@
 //! Types whose layout differs from the official toolchain's, found in a program's debug information.
 //!
-//! Where [`crate::llvm`] cannot change the compiler, 128-bit integers are aligned to 16 bytes instead of 8. A
+//! Where `llvm` cannot change the compiler, 128-bit integers are aligned to 16 bytes instead of 8. A
 //! type whose fields are laid out in their order, as `repr(C)` demands, then may have other offsets or another
 //! size than in programs on mainnet. Debug information does not tell `repr(C)`; but Rust orders the fields of
 //! other types by alignment, so a type counts if it is what the rules of C give. Such a type can lie over the

@@ -14,6 +14,7 @@
 //! | `inline_asm` | inline assembly that LLVM does not read |
 //! | [`layout`] | types that the official toolchain lays out otherwise |
 //! | `llvm` | the toolchain's LLVM with the official alignment of 128-bit integers |
+//! | `flags` | the user's flags of rustc |
 //! | `overlay` | the standard library's source, patched for Solana |
 //! | `collect` | the stand-in for rustc's linker, which keeps its inputs |
 //! | `wrapper` | the stand-in for rustc, which adjusts its arguments |
@@ -34,6 +35,7 @@ pub mod c;
 mod collect;
 mod dependency;
 pub mod failure;
+mod flags;
 pub mod idl;
 mod inline_asm;
 pub mod layout;

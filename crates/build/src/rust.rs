@@ -19,7 +19,9 @@ use crate::{
     Compiled, Failure, Options, Progress, Project,
     c::dependencies_of,
     collect::Collected,
-    dependency, inline_asm,
+    dependency,
+    flags::{self, Flags},
+    inline_asm,
     llvm::Llvm,
     metadata::{library, metadata},
     overlay,
@@ -81,6 +83,8 @@ struct Job<'a> {
     debug: Option<&'static str>,
     specification: PathBuf,
     llvm: Llvm,
+    /// The user's flags of rustc.
+    flags: Flags,
     options: &'a Options,
 }
 
@@ -102,6 +106,9 @@ pub fn compile(
     let source = overlay::make(&toolchain.library(), &toolchain.title(), &options.cache)?;
     let mut std = !job.is_without_std();
     progress.toolchain(&toolchain.title());
+    if let Some(note) = flags::note(&job.flags, job.manifest) {
+        progress.output(&note);
+    }
     let output = loop {
         match job.run(std, &source, progress)? {
             Outcome::Done => break job.output(),
@@ -200,6 +207,7 @@ impl<'a> Job<'a> {
             debug: None,
             specification,
             llvm,
+            flags: Flags::read(toolchain.cargo()),
             options,
         })
     }
@@ -250,9 +258,16 @@ impl<'a> Job<'a> {
         command.args(&self.options.cargo);
         command.env("__CARGO_TESTS_ONLY_SRC_ROOT", source);
         command.env("RUSTC_BOOTSTRAP", "1");
-        // Replaces the user's flags, which are for the host.
-        command.env("RUSTFLAGS", FLAGS);
-        command.env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
+        let flags = FLAGS.split_whitespace().chain(self.flags.kept.iter().map(String::as_str));
+        let flags: Vec<&str> = flags.collect();
+        // Flags with white space have another variable, which comes first.
+        match flags.iter().any(|it| it.contains(char::is_whitespace)) {
+            true => command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")),
+            false => {
+                command.env_remove("CARGO_ENCODED_RUSTFLAGS").env("RUSTFLAGS", flags.join(" "))
+            }
+        };
+        command.env_remove("CARGO_BUILD_TARGET");
         self.llvm.pass_to(&mut command);
         command.env("RUSTC_WRAPPER", &self.options.linker);
         command.env(target::LINKER_VARIABLE, &self.options.linker);

@@ -105,7 +105,7 @@ struct Made {
 }
 
 impl<'a> Job<'a> {
-    #[allow(clippy::disallowed_methods, reason = "cargo's own variable")]
+    #[allow(clippy::disallowed_methods, reason = "cargo's own variables")]
     fn new(project: &'a Project, args: &'a BuildArgs, output: Option<PathBuf>) -> Result<Self> {
         let cache = folders::caches().advise("XDG_CACHE_HOME names a folder")?.join("build");
         let linker = env::current_exe().context("cannot find the path of selkie")?;
@@ -122,7 +122,9 @@ impl<'a> Job<'a> {
         // Another version of Selkie may link differently.
         let linker_time = fs::metadata(&options.linker).and_then(|it| it.modified()).ok();
         let output = output.or_else(|| args.output.clone());
-        let paths = (&output, &args.out_dir, env::var_os("CARGO_TARGET_DIR"));
+        let variables =
+            ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"].map(env::var_os);
+        let paths = (&output, &args.out_dir, variables);
         let fingerprint =
             format!("{options:?} {paths:?} {linker_time:?} {} {}", args.debug, args.strip);
         let mut hasher = DefaultHasher::new();
