@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn devices_and_folders_are_refused() {
-        for path in ["/dev/zero", "/"] {
-            assert_eq!(DiskFiles.read(Path::new(path)).unwrap_err(), "it is not a regular file");
+        for (path, error) in [("/dev/zero", "not a regular file"), ("/", "is a directory")] {
+            assert_eq!(DiskFiles.read(Path::new(path)).unwrap_err(), error);
         }
     }
 }

@@ -153,7 +153,10 @@ impl Program {
         match self {
             Self::Nothing => Err(TransactionError::ProgramAccountNotFound),
             Self::Closed => unsupported_program(),
-            Self::Deployed { slot: deployed, .. } if deployed >= slot => unsupported_program(),
+            // Programs of slot 0 are part of the genesis.
+            Self::Deployed { slot: deployed, .. } if deployed != 0 && deployed >= slot => {
+                unsupported_program()
+            }
             Self::Deployed { kind, .. } if !kind.is_current(features) => unsupported_program(),
             Self::Deployed { kind, .. } if !kind.is_whole(features) => no_syscall(),
             Self::Deployed { version: number, .. } => version(number),

@@ -75,9 +75,12 @@ fn is_style_alone(text: &str) -> bool {
     text.strip_suffix('m').is_some_and(is_style)
 }
 
-fn is_style(parameter: &str) -> bool {
+/// Whether this is a style of ours: a weight, a colour, or as in diagnostics both.
+fn is_style(parameters: &str) -> bool {
     let is_colour = |it: u8| COLOURS.iter().any(|range| range.contains(&it));
-    STYLES.contains(&parameter) || parameter.len() == 2 && parameter.parse().is_ok_and(is_colour)
+    let is_known =
+        |it: &str| STYLES.contains(&it) || it.len() == 2 && it.parse().is_ok_and(is_colour);
+    parameters.split(';').all(is_known)
 }
 
 #[cfg(test)]
@@ -88,6 +91,8 @@ mod tests {
     fn our_styles_are_kept() {
         let ours = "\x1b[1m\x1b[31merror\x1b[0m: a\n\tb\x1b[0m";
         assert_eq!(shown(ours), ours);
+        let diagnostic = "\x1b[1;31merror\x1b[0m: it\n\x1b[1;34m -->\x1b[0m a.s:1:1";
+        assert_eq!(shown(diagnostic), diagnostic);
     }
 
     #[test]
