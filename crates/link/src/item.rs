@@ -67,6 +67,7 @@ impl Registers {
     /// The registers that a call does not preserve.
     const CLOBBERED: Self = Self(0b11_1111);
     const ARGUMENTS: Self = Self(0b11_1110);
+    pub(crate) const NONE: Self = Self(0);
 
     pub(crate) fn of(registers: &[u8]) -> Self {
         Self(registers.iter().fold(0, |set, &it| set | 1 << (it & 15)))
@@ -74,6 +75,10 @@ impl Registers {
 
     pub(crate) fn has(self, register: u8) -> bool {
         self.0 & 1 << (register & 15) != 0
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
+        (0..16).filter(move |&it| self.has(it))
     }
 
     pub(crate) fn with(self, other: Self) -> Self {

@@ -11,6 +11,7 @@ use super::{
     insn,
     liveness::{LiveRegisters, liveness},
     outgoing,
+    widths::{Widths, widths},
 };
 use crate::{
     error::CORRUPT,
@@ -22,6 +23,7 @@ pub(super) struct Expander {
     builder: Builder,
     version: Version,
     live: Vec<LiveRegisters>,
+    widths: Vec<Widths>,
     /// Bytes of the frame that the function itself uses.
     depth: u64,
     /// Stack slots of eight bytes below those, reserved for the whole function.
@@ -43,10 +45,12 @@ type Result<T> = core::result::Result<T, Inexpressible>;
 
 impl Expander {
     pub(super) fn new(items: &[Item], version: Version, depth: u64) -> Self {
+        let live = liveness(items);
         Self {
             builder: Builder::new(items.len()),
             version,
-            live: liveness(items),
+            widths: widths(items, &live),
+            live,
             depth,
             kept: 0,
             saved_max: 0,
@@ -87,6 +91,9 @@ impl Expander {
     }
 
     fn sign_extend(&mut self, register: u8, bits: i32) {
+        if bits == 32 {
+            return self.put_imm(Op::Add32Imm, register, 0);
+        }
         self.put_imm(Op::Lsh64Imm, register, (64 - bits).into());
         self.put_imm(Op::Arsh64Imm, register, (64 - bits).into());
     }
@@ -94,11 +101,21 @@ impl Expander {
     /// Returns registers other than those of `taken`: dead ones first, then live ones, which it
     /// saves.
     fn scratch<const N: usize>(&mut self, index: usize, taken: Registers) -> Result<Scratch<N>> {
+        self.first_scratch(index, taken, N)
+    }
+
+    /// Like [`Self::scratch`], but only the first `count` registers can be used.
+    fn first_scratch<const N: usize>(
+        &mut self,
+        index: usize,
+        taken: Registers,
+        count: usize,
+    ) -> Result<Scratch<N>> {
         let live = self.live[index].whole;
         let free = (0..FRAME_POINTER).filter(|&it| !taken.has(it) && !live.has(it));
         let live_ones = (0..FRAME_POINTER).filter(|&it| !taken.has(it) && live.has(it));
         let mut scratch = Scratch { registers: [0; N], saved: Vec::new() };
-        for (place, register) in scratch.registers.iter_mut().zip(free.chain(live_ones)) {
+        for (place, register) in scratch.registers.iter_mut().take(count).zip(free.chain(live_ones)) {
             *place = register;
             if live.has(register) {
                 let slot = self.slot(self.kept + scratch.saved.len() as u64)?;
@@ -124,7 +141,12 @@ impl Expander {
                 self.signed_division(index, modulo, width, dst, operand)
             }
             Operation::SignExtend { bits, width, dst, src } => {
-                self.put(Op::Mov64Reg, dst, src);
+                if dst != src {
+                    self.put(Op::Mov64Reg, dst, src);
+                }
+                if self.widths[index].is_below(src, bits) {
+                    return Ok(());
+                }
                 self.sign_extend(dst, bits);
                 if width != Width::W64 {
                     self.put(Op::Mov32Reg, dst, dst);
@@ -162,10 +184,13 @@ impl Expander {
             }
             Kind::Alu(_, Width::S32, _) => {
                 self.builder.push((row, reference));
-                if self.live[index].upper.has(dst) {
+                let is_small = self.widths[index].result_is_small(&row);
+                if self.live[index].upper.has(dst) && !is_small {
                     self.put(Op::Mov32Reg, dst, dst);
                 }
             }
+            Kind::Alu(Alu::Mov, Width::Z32, Operand::Reg)
+                if dst == src && self.widths[index].is_zero_extended(dst) => {}
             Kind::Branch(cond, Width::Z32, operand) if !self.version.static_calls() => {
                 let right = if operand == Operand::Reg { Rhs::Reg(src) } else { Rhs::Imm(imm) };
                 let Reference::Jump(target) = reference else {
@@ -257,39 +282,42 @@ impl Expander {
         (left, right): (u8, Rhs),
         target: Label,
     ) -> Result<()> {
-        let signed = matches!(cond, Cond::Sgt | Cond::Sge | Cond::Slt | Cond::Sle);
-        // A negative immediate is sign-extended, so the register must be too.
-        let signed = signed || matches!(right, Rhs::Imm(imm) if imm < 0);
+        let widths = self.widths[index];
         let (operand, src, imm) = match right {
-            Rhs::Reg(register) => (Operand::Reg, Some(register), 0),
-            Rhs::Imm(imm) => (Operand::Imm, None, imm),
+            Rhs::Reg(register) => (Operand::Reg, register, 0),
+            Rhs::Imm(imm) => (Operand::Imm, 0, imm),
         };
-        let op = wide_branch(cond, operand)?;
-        let taken = Registers::of(&[left]).with(Registers::of(src.as_slice()));
-        let extend = |this: &mut Self, to: u8, from: u8| match signed {
-            true => {
-                this.put(Op::Mov64Reg, to, from);
-                this.sign_extend(to, 32);
-            }
-            false => this.put(Op::Mov32Reg, to, from),
+        let registers = match operand {
+            Operand::Reg => Registers::of(&[left, src]),
+            _ => Registers::of(&[left]),
         };
-        let (saved, insn) = match src.filter(|&src| src != left) {
-            Some(src) => {
-                let scratch = self.scratch::<2>(index, taken)?;
-                let [a, b] = scratch.registers;
-                extend(self, a, left);
-                extend(self, b, src);
-                (scratch.saved, Insn { op, dst: a, src: b, off: 0, imm })
-            }
-            None => {
-                let scratch = self.scratch::<1>(index, taken)?;
-                let [a] = scratch.registers;
-                extend(self, a, left);
-                let src = if src.is_some() { a } else { 0 };
-                (scratch.saved, Insn { op, dst: a, src, off: 0, imm })
-            }
+        // A negative immediate is sign-extended, so the register must be too.
+        let must_be_signed = matches!(cond, Cond::Sgt | Cond::Sge | Cond::Slt | Cond::Sle) || imm < 0;
+        let are_signed = registers.iter().all(|it| widths.is_sign_extended(it));
+        let signed = must_be_signed || are_signed;
+        let is_extended = |it: u8| match signed {
+            true => widths.is_sign_extended(it),
+            false => widths.is_zero_extended(it),
         };
-        self.branch(insn, target, saved);
+        let mut insn = Insn { op: wide_branch(cond, operand)?, dst: left, src, off: 0, imm };
+        let narrow: Vec<u8> = registers.iter().filter(|&it| !is_extended(it)).collect();
+        let scratch = self.first_scratch::<2>(index, registers, narrow.len())?;
+        for (&from, to) in narrow.iter().zip(scratch.registers) {
+            match signed {
+                true => {
+                    self.put(Op::Mov64Reg, to, from);
+                    self.sign_extend(to, 32);
+                }
+                false => self.put(Op::Mov32Reg, to, from),
+            }
+            if from == left {
+                insn.dst = to;
+            }
+            if operand == Operand::Reg && from == src {
+                insn.src = to;
+            }
+        }
+        self.branch(insn, target, scratch.saved);
         Ok(())
     }
 

@@ -4,11 +4,13 @@
 //! Each item becomes one or more instructions that compute the same. sBPF sign-extends 32-bit sums,
 //! differences and products, and lacks signed division, sign-extending moves and loads, atomics,
 //! stack arguments and (on V0) 32-bit comparisons. Where an expansion needs a register, it takes a
-//! dead one, or saves a live one in the frame, below all bytes that the function uses.
+//! dead one, or saves a live one in the frame, below all bytes that the function uses. Values that are
+//! extended already are not extended again.
 
 mod builder;
 mod expand;
 mod liveness;
+mod widths;
 
 use selkie_isa::{Insn, Kind, Version, layout::STACK_FRAME_BYTES};
 
