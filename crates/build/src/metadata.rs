@@ -9,32 +9,35 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// A package that is a program.
-pub(crate) struct Program {
+/// A package of a workspace.
+pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) root: PathBuf,
     pub(crate) manifest: PathBuf,
+    /// Whether it has a `cdylib` library, as programs in Rust have.
+    pub(crate) has_cdylib: bool,
 }
 
-/// Returns the packages of a workspace that are programs: those with a `cdylib` library.
+/// Returns the packages of a workspace.
 ///
 /// # Errors
 ///
 /// [`Failure::Setup`] if cargo cannot be run, or refuses the manifest.
-pub(crate) fn programs(manifest: &Path) -> Result<Vec<Program>, Failure> {
+pub(crate) fn packages(manifest: &Path) -> Result<Vec<Package>, Failure> {
     let metadata = metadata(Command::new("cargo"), manifest)?;
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_program = |package: &&Value| {
-        let targets = package["targets"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let kinds = targets.iter().flat_map(|it| it["crate_types"].as_array()).flatten();
-        kinds.into_iter().any(|kind| kind == "cdylib")
+    let package = |it: &Value| {
+        let targets = it["targets"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut kinds = targets.iter().flat_map(|it| it["crate_types"].as_array()).flatten();
+        let manifest = PathBuf::from(it["manifest_path"].as_str()?);
+        Some(Package {
+            name: it["name"].as_str()?.to_owned(),
+            root: manifest.parent()?.to_owned(),
+            has_cdylib: kinds.any(|kind| kind == "cdylib"),
+            manifest,
+        })
     };
-    let program = |package: &Value| {
-        let manifest = PathBuf::from(package["manifest_path"].as_str()?);
-        let name = package["name"].as_str()?.to_owned();
-        Some(Program { name, root: manifest.parent()?.to_owned(), manifest })
-    };
-    Ok(packages.iter().filter(is_program).filter_map(program).collect())
+    Ok(packages.iter().filter_map(package).collect())
 }
 
 /// Runs `cargo metadata` for a manifest, without dependencies.

@@ -32,8 +32,9 @@ pub enum Language {
 impl Project {
     /// Finds the programs of a folder: a Cargo package with a library, or sources in assembly or C.
     ///
-    /// A Cargo package without a library is ignored: it may contain tests of a program in assembly or
-    /// C. Of a Cargo workspace, all programs are returned, or only the one named `package`.
+    /// A Cargo package may contain the tests of a program in assembly or C. It does if it has no library,
+    /// or if its library is no `cdylib` and there is `src/NAME.s` or `src/NAME/NAME.s`. Of a Cargo
+    /// workspace, all programs are returned, or only the one named `package`.
     ///
     /// # Errors
     ///
@@ -45,13 +46,14 @@ impl Project {
         if is_alone && package.is_none_or(|name| name == found.name) {
             return Ok(vec![found]);
         }
-        let programs = metadata::programs(manifest)?.into_iter().map(Self::of_rust);
+        let programs = metadata::packages(manifest)?.into_iter().filter_map(Self::of_package);
         let is_chosen = |it: &Self| package.is_none_or(|name| name == it.name);
         let programs: Vec<Self> = programs.filter(is_chosen).collect();
         if programs.is_empty() {
             return Err(Failure::setup(
                 format!("no package of {} is a program", folder.display()),
-                "add to the manifest of a program: [lib] crate-type = [\"cdylib\", \"lib\"]",
+                "add to the manifest of a program in Rust: [lib] crate-type = [\"cdylib\", \"lib\"]; one \
+                 in assembly has src/NAME/NAME.s",
             ));
         }
         Ok(programs)
@@ -64,8 +66,14 @@ impl Project {
         let base = root.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = package.as_ref().and_then(|it| it.name.clone()).or(base);
         let name = name.unwrap_or_else(|| "program".to_owned());
-        if package.is_some_and(|it| it.has_library || it.is_workspace) {
-            return Ok(Self { root, name, language: Language::Rust(manifest) });
+        if let Some(package) = package.filter(|it| it.has_library || it.is_workspace) {
+            // Its library has the tests.
+            let source = named_assembly(&root, &name);
+            let language = match source.filter(|_| package.has_library && !package.has_cdylib) {
+                Some(source) => Language::Assembly(source),
+                None => Language::Rust(manifest),
+            };
+            return Ok(Self { root, name, language });
         }
         let sources = sources(&root);
         if !sources.iter().all(|it| is_assembly(it)) {
@@ -81,9 +89,13 @@ impl Project {
         }
     }
 
-    fn of_rust(program: metadata::Program) -> Self {
-        let metadata::Program { name, root, manifest } = program;
-        Self { root, name, language: Language::Rust(manifest) }
+    fn of_package(package: metadata::Package) -> Option<Self> {
+        let metadata::Package { name, root, manifest, has_cdylib } = package;
+        let language = match has_cdylib {
+            true => Language::Rust(manifest),
+            false => Language::Assembly(named_assembly(&root, &name)?),
+        };
+        Some(Self { root, name, language })
     }
 
     /// Makes a project of a single C source.
@@ -102,6 +114,7 @@ impl Project {
 struct Package {
     name: Option<String>,
     has_library: bool,
+    has_cdylib: bool,
     is_workspace: bool,
 }
 
@@ -114,13 +127,23 @@ impl Package {
         })?;
         let package = table.get("package");
         let name = package.and_then(|it| it.get("name")).and_then(toml::Value::as_str);
+        let types = table
+            .get("lib")
+            .and_then(|it| it.get("crate-type").or(it.get("crate_type"))?.as_array());
         let implied = manifest.with_file_name("src").join("lib.rs");
         Ok(Some(Self {
             name: name.map(str::to_owned),
             has_library: package.is_some() && (table.contains_key("lib") || implied.is_file()),
+            has_cdylib: types.is_some_and(|it| it.iter().any(|it| it.as_str() == Some("cdylib"))),
             is_workspace: table.contains_key("workspace") && package.is_none(),
         }))
     }
+}
+
+/// Returns the assembly source that has the program's name in `src`: `NAME.s` or `NAME/NAME.s`.
+fn named_assembly(root: &Path, name: &str) -> Option<PathBuf> {
+    let (src, file) = (root.join("src"), format!("{name}.s"));
+    [src.join(&file), src.join(name).join(&file)].into_iter().find(|it| it.is_file())
 }
 
 /// Returns the main assembly source: `src/NAME.s`, `src/NAME/NAME.s`, `src/main.s`, `NAME.s`, or the
@@ -128,8 +151,8 @@ impl Package {
 fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
     let src = root.join("src");
     let file = format!("{name}.s");
-    let usual = [src.join(&file), src.join(name).join(&file), src.join("main.s"), root.join(&file)];
-    if let Some(source) = usual.into_iter().find(|path| path.is_file()) {
+    let usual = || [src.join("main.s"), root.join(&file)].into_iter().find(|it| it.is_file());
+    if let Some(source) = named_assembly(root, name).or_else(usual) {
         return Ok(Some(source));
     }
     for folder in [src.as_path(), root] {

@@ -58,6 +58,7 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     C a_project_may_mix_c_and_assembly
     C objects_of_c_and_assembly_are_linked
     Nothing a_new_project_in_assembly_builds_and_runs
+    Nothing packages_with_tests_of_assembly_build_the_assembly
     Nothing a_new_project_contains_no_local_paths_or_secrets
     Rust missing_dev_dependencies_do_not_prevent_a_build
     C c_compilers_give_no_warnings_and_floats_get_advice
@@ -558,6 +559,30 @@ fn a_new_project_in_assembly_builds_and_runs() {
 
     assert_eq!(place.run(&["new", "my-counter"]).code, Some(2), "it is there already");
     assert_eq!(place.run(&["new", "9lives"]).code, Some(2), "no crate has such a name");
+}
+
+fn packages_with_tests_of_assembly_build_the_assembly() {
+    let place = Place::new("build-assembly-package");
+    let write = |path: &str, text: &str| {
+        let path = place.folder.join(path);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the folder is new");
+        fs::write(path, text).expect("the file is new");
+    };
+    write("Cargo.toml", "[workspace]\nmembers = [\"greeting\"]\nresolver = \"3\"\n");
+    write("greeting/Cargo.toml", "[package]\nname = \"greet\"\nversion = \"0.1.0\"\n");
+    write("greeting/src/lib.rs", "#[cfg(test)]\nmod tests {}\n");
+    write("greeting/src/greet/greet.s", "entrypoint:\n    mov64 r0, 0\n    exit\n");
+    assert_eq!(place.build("greeting", &[])["project"], "greet");
+    assert_eq!(place.build(".", &["--force"])["project"], "greet");
+    let run = place.both("cargo/deploy/greet.so", &[]);
+    assert!(run.stdout.contains("consumed 2 of"), "{}", run.text());
+    // A package that is a program in Rust is one, whatever else it contains.
+    write(
+        "greeting/Cargo.toml",
+        "[package]\nname = \"greet\"\nversion = \"0.1.0\"\n[lib]\ncrate-type = [\"cdylib\"]\n",
+    );
+    let built = place.run(&["build", "greeting", "--toolchain", "none"]);
+    assert!(built.text().contains("toolchain"), "{}", built.text());
 }
 
 fn a_new_project_contains_no_local_paths_or_secrets() {

@@ -115,7 +115,8 @@ impl Expander {
         let free = (0..FRAME_POINTER).filter(|&it| !taken.has(it) && !live.has(it));
         let live_ones = (0..FRAME_POINTER).filter(|&it| !taken.has(it) && live.has(it));
         let mut scratch = Scratch { registers: [0; N], saved: Vec::new() };
-        for (place, register) in scratch.registers.iter_mut().take(count).zip(free.chain(live_ones)) {
+        for (place, register) in scratch.registers.iter_mut().take(count).zip(free.chain(live_ones))
+        {
             *place = register;
             if live.has(register) {
                 let slot = self.slot(self.kept + scratch.saved.len() as u64)?;
@@ -292,7 +293,8 @@ impl Expander {
             _ => Registers::of(&[left]),
         };
         // A negative immediate is sign-extended, so the register must be too.
-        let must_be_signed = matches!(cond, Cond::Sgt | Cond::Sge | Cond::Slt | Cond::Sle) || imm < 0;
+        let must_be_signed =
+            matches!(cond, Cond::Sgt | Cond::Sge | Cond::Slt | Cond::Sle) || imm < 0;
         let are_signed = registers.iter().all(|it| widths.is_sign_extended(it));
         let signed = must_be_signed || are_signed;
         let is_extended = |it: u8| match signed {

@@ -112,10 +112,16 @@ impl Widths {
                 }
             }
             Operation::SignedDivision { width, dst, .. } => {
-                widths.set(dst, if width == Width::W64 { Value::UNKNOWN } else { Value::unsigned(32) });
+                widths.set(
+                    dst,
+                    if width == Width::W64 { Value::UNKNOWN } else { Value::unsigned(32) },
+                );
             }
             Operation::SignExtend { width, dst, .. } => {
-                widths.set(dst, if width == Width::W64 { Value::SIGNED } else { Value::unsigned(32) });
+                widths.set(
+                    dst,
+                    if width == Width::W64 { Value::SIGNED } else { Value::unsigned(32) },
+                );
             }
             Operation::LoadSigned { dst, .. } => widths.set(dst, Value::SIGNED),
             Operation::Atomic { action, size, src, .. } => match action {
