@@ -149,7 +149,7 @@ impl Widths {
                 None => Value::SIGNED,
             },
             Kind::Neg(Width::Z32) => Value::unsigned(32),
-            Kind::Endian(_) => Value::unsigned(insn.imm.clamp(0, 64) as u8),
+            Kind::Endian(_) => Value::unsigned(up_to(insn.imm, 64)),
             _ => Value::UNKNOWN,
         }
     }
@@ -165,7 +165,7 @@ impl Widths {
     fn wide(&self, alu: Alu, operand: Operand, insn: &Insn) -> Value {
         let (left, right) = self.operands(operand, insn);
         let by = match operand {
-            Operand::Imm => insn.imm.clamp(0, 63) as u8,
+            Operand::Imm => up_to(insn.imm, 63),
             Operand::Reg | Operand::Uimm => 0,
         };
         let both = left.signed && right.signed;
@@ -192,7 +192,7 @@ impl Widths {
         let (left, right) = self.operands(operand, insn);
         let (left, right) = (left.bits.min(32), right.bits.min(32));
         let by = match operand {
-            Operand::Imm => insn.imm.clamp(0, 31) as u8,
+            Operand::Imm => up_to(insn.imm, 31),
             Operand::Reg | Operand::Uimm => 0,
         };
         match alu {
@@ -221,6 +221,10 @@ impl Widths {
         };
         (bits <= 31).then_some(bits)
     }
+}
+
+fn up_to(number: i64, max: u8) -> u8 {
+    u8::try_from(number.max(0)).unwrap_or(max).min(max)
 }
 
 fn is_by_zero(operand: Operand, insn: &Insn) -> bool {
