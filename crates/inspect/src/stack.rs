@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_isa::{
-    Insn, Version,
+    Insn, Kind, Version,
     layout::{FRAME_POINTER, REGISTER_COUNT, STACK_FRAME_BYTES},
 };
 
@@ -36,7 +36,8 @@ pub struct StackUse {
     pub bytes: u64,
     /// The slot of the instruction that uses the lowest byte.
     pub deepest_pc: Option<u32>,
-    /// The size of a frame in bytes; `None` if frames are dynamic.
+    /// The size of its frame in bytes, or of its frames, if it begins with calls of what follows, which
+    /// give it the frames below; `None` if frames are dynamic.
     pub limit: Option<u64>,
     /// Whether it is reachable from the entry, or its address is taken.
     pub is_live: bool,
@@ -47,6 +48,31 @@ impl StackUse {
     #[must_use]
     pub fn excess(&self) -> u64 {
         self.limit.map_or(0, |limit| self.bytes.saturating_sub(limit))
+    }
+
+    /// Returns what the function pays for more than one frame: `None` if it has one.
+    ///
+    /// ```
+    /// use selkie_inspect::StackUse;
+    /// let mut it = StackUse {
+    ///     pc: 4, function: "big".into(), slots: 9, bytes: 9000, deepest_pc: None,
+    ///     limit: Some(3 * 4096), is_live: true,
+    /// };
+    /// let text = "uses 9000 bytes of stack, so it takes 3 frames of 4096 and each call 4 compute \
+    ///             units more";
+    /// assert_eq!(it.note().unwrap(), text);
+    /// it.limit = Some(4096);
+    /// assert_eq!(it.note(), None);
+    /// ```
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let frames = self.limit.filter(|_| self.bytes > STACK_FRAME_BYTES)? / STACK_FRAME_BYTES;
+        let units = 2 * frames.checked_sub(1).filter(|it| *it > 0)?;
+        Some(format!(
+            "uses {} bytes of stack, so it takes {frames} frames of {STACK_FRAME_BYTES} and each \
+             call {units} compute units more",
+            self.bytes
+        ))
     }
 
     /// Returns a warning, in the words of Solana's LLVM, if the frame is too small.
@@ -88,18 +114,38 @@ pub fn stack_use(program: &Program) -> Vec<StackUse> {
                 frame.step(it.pc, it.insn.as_ref());
             }
         }
-        let deepest = frame.deepest(program.version());
+        let frames = frames(program, &graph, range.start);
+        let deepest = frame.deepest(program.version(), frames);
         StackUse {
             pc: range.start,
             slots: range.end - range.start,
             function: graph.functions.get(&range.start).map(|it| demangle(it)).unwrap_or_default(),
             bytes: deepest.map_or(0, |(offset, _)| offset.unsigned_abs()),
             deepest_pc: deepest.map(|(_, pc)| pc),
-            limit: (!dynamic).then_some(STACK_FRAME_BYTES),
+            limit: (!dynamic).then(|| frames * STACK_FRAME_BYTES),
             is_live: live.contains(&range.start),
         }
     });
     functions.collect()
+}
+
+/// Returns the number of frames of the function at `pc`: one, and one for each pair of a call of what
+/// follows and an exit before it.
+fn frames(program: &Program, graph: &Graph, pc: u32) -> u64 {
+    let at = |pc: u32| {
+        let found = graph.instructions.binary_search_by_key(&pc, |it| it.pc).ok()?;
+        graph.instructions[found].insn
+    };
+    let is_pair = |start: &u32| {
+        let (call, exit) = (at(*start), at(*start + 1));
+        call.is_some_and(|it| program.callee(*start, &it) == Some(*start + 2))
+            && exit.is_some_and(|it| it.op.kind() == Kind::Exit)
+    };
+    let starts = core::iter::successors(pc.checked_sub(2), |it| it.checked_sub(2));
+    match program.version().stack_frame_gaps() {
+        true => 1,
+        false => 1 + starts.take_while(is_pair).count() as u64,
+    }
 }
 
 /// The use of a stack location.
@@ -131,8 +177,8 @@ const ARGUMENTS_MAX: i64 = 64;
 
 impl Frame {
     /// Returns the lowest offset that the function uses other than for arguments, and the slot of
-    /// the instruction.
-    fn deepest(&self, version: Version) -> Option<(i64, u32)> {
+    /// the instruction. `frames` is the number of frames of the function.
+    fn deepest(&self, version: Version, frames: u64) -> Option<(i64, u32)> {
         let offset_and_pc = |(&offset, it): (&i64, &Use)| (offset, it.pc);
         if version.dynamic_frames() {
             return self.used.iter().next().map(offset_and_pc);
@@ -142,7 +188,9 @@ impl Frame {
         let step = if version.stack_frame_gaps() { 2 * frame } else { frame };
         let arguments = |bottom: i64| bottom..bottom + ARGUMENTS_MAX * ARGUMENT_BYTES;
         let is_parameter = |offset: &i64, it: &Use| {
-            arguments(-step - frame).contains(offset) && !it.is_stored && !it.is_pointed_to
+            arguments(-step * frames.cast_signed() - frame).contains(offset)
+                && !it.is_stored
+                && !it.is_pointed_to
         };
         let passed = self.passed_end(-frame);
         let is_passed = |offset: &i64| (-frame..passed).contains(offset);

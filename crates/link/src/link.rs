@@ -16,8 +16,7 @@ use crate::{
     object::{Object, SectionKind},
     program::{AtomId, Body, HEAP_START as HEAP_START_NAME, Location, Program},
     report::Linked,
-    routines,
-    symbols::symbols,
+    routines, symbols,
     trace::{Live, Pointer, trace},
 };
 
@@ -28,6 +27,11 @@ const LOADER_NAME_BYTES_MAX: usize = 15;
 /// What to do about a function that needs more stack than a frame has.
 const LARGE_FRAME: &str = "move large values to the heap (`Box` in Rust), or the code that uses them \
     into functions of their own that are not inlined (`#[inline(never)]` in Rust)";
+
+/// The same for V0, where V3 would give the function more frames.
+const LARGE_FRAME_WITH_GAPS: &str = "build for V3, where functions can have several frames; or move large \
+    values to the heap (`Box` in Rust), or the code that uses them into functions of their own that are not \
+    inlined (`#[inline(never)]` in Rust)";
 
 /// Links objects and archives to a program.
 ///
@@ -88,7 +92,9 @@ fn link_program(
     let rodata = layout::rodata(program, &live, &layout, &mut errors);
     errors.check()?;
 
-    let symbols = symbols(program, &layout);
+    let parts = symbols::parts(program, &layout);
+    let mut symbols = symbols::symbols(program, &layout);
+    symbols.extend(parts.iter().map(symbols::of_part));
     let strip = options.strip && !exceeds(&layout);
     let debug = if strip { Vec::new() } else { debug::sections(program, &layout) };
     let whole = Image {
@@ -189,7 +195,7 @@ fn first_initialized(program: &Program<'_>, atom: AtomId, pointers: &[Pointer]) 
 
 /// Returns whether a stack frame is too large.
 fn exceeds(layout: &Layout) -> bool {
-    layout.functions.values().any(|it| it.legal.stack > STACK_FRAME_BYTES)
+    layout.functions.values().any(|it| it.legal.stack > it.legal.frames * STACK_FRAME_BYTES)
 }
 
 /// Reports stack frames that are too large, with the source line of the instruction that uses the
@@ -201,16 +207,21 @@ fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut 
     let source = selkie_inspect::SourceMap::load(elf);
     for (&atom, placed) in &layout.functions {
         let bytes = placed.legal.stack;
-        let excess = bytes.saturating_sub(STACK_FRAME_BYTES);
-        if excess == 0 {
+        if bytes <= placed.legal.frames * STACK_FRAME_BYTES {
             continue;
         }
+        let excess = bytes - STACK_FRAME_BYTES;
         let message = format!(
             "Stack offset of -{bytes} exceeded max offset of -{STACK_FRAME_BYTES} by {excess} \
              bytes, please minimize large stack variables"
         );
         let name = program.atoms[atom.0].name;
-        let mut error = LinkError::new(message).symbol(name).help(LARGE_FRAME);
+        let is_compiled = program.version(atom).is_none();
+        let help = match is_compiled && layout.version.stack_frame_gaps() {
+            true => LARGE_FRAME_WITH_GAPS,
+            false => LARGE_FRAME,
+        };
+        let mut error = LinkError::new(message).symbol(name).help(help);
         let pc = placed.legal.deepest.and_then(|slot| placed.slot(slot)).unwrap_or(placed.start);
         error.source = source.line_at(pc).map(|it| it.to_string());
         error.kept_by = program.users_of(atom);

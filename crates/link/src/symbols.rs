@@ -5,6 +5,7 @@ use selkie_isa::layout::SLOT_BYTES;
 
 use crate::{
     layout::Layout,
+    legal::CALL_SLOTS,
     object::{Binding, Definition, SectionKind, Symbol},
     program::{AtomId, Body, Location, Program},
 };
@@ -57,6 +58,27 @@ fn object_symbol<'a>(
     };
     let global = symbol.binding != Binding::Local;
     Some(write::Symbol { name: symbol.name, kind, offset, size, global })
+}
+
+/// Returns the names of the parts of functions that have more than one frame, with their places.
+pub(crate) fn parts(program: &Program<'_>, layout: &Layout) -> Vec<(String, u64, u64)> {
+    let mut parts = Vec::new();
+    for (&atom, placed) in &layout.functions {
+        let end = placed.start + placed.slots;
+        for frame in 2..=placed.legal.frames {
+            let start = placed.start + CALL_SLOTS * u32::try_from(frame - 1).unwrap_or_default();
+            let next = if frame < placed.legal.frames { start + CALL_SLOTS } else { end };
+            let name = format!("{}.{frame}", program.atoms[atom.0].name);
+            parts.push((name, bytes(start), bytes(next - start)));
+        }
+    }
+    parts
+}
+
+/// Returns the symbol of a part of a function.
+pub(crate) fn of_part((name, offset, size): &(String, u64, u64)) -> write::Symbol<'_> {
+    let (kind, offset, size) = (SymbolKind::Function, *offset, *size);
+    write::Symbol { name, kind, offset, size, global: false }
 }
 
 /// Returns the symbol of a common variable or a routine, if it is in the program.

@@ -8,6 +8,7 @@ use selkie_isa::{
 use super::{
     Inexpressible,
     builder::{Builder, Built, Label},
+    frames::Frames,
     insn,
     liveness::{LiveRegisters, liveness},
     outgoing,
@@ -26,6 +27,7 @@ pub(super) struct Expander {
     widths: Vec<Widths>,
     /// Bytes of the frame that the function itself uses.
     depth: u64,
+    frames: Frames,
     /// Stack slots of eight bytes below those, reserved for the whole function.
     kept: u64,
     /// The maximum number of stack slots in which one expansion saves registers, beyond `kept`.
@@ -44,17 +46,27 @@ struct Scratch<const N: usize> {
 type Result<T> = core::result::Result<T, Inexpressible>;
 
 impl Expander {
-    pub(super) fn new(items: &[Item], version: Version, depth: u64) -> Self {
+    pub(super) fn new(items: &[Item], version: Version, depth: u64, frames: Frames) -> Self {
         let live = liveness(items);
         Self {
             builder: Builder::new(items.len()),
             version,
             widths: widths(items, &live),
             live,
-            depth,
+            depth: depth + frames.moved,
+            frames,
             kept: 0,
             saved_max: 0,
             arguments: None,
+        }
+    }
+
+    /// Appends the calls that give the function more frames.
+    pub(super) fn enter(&mut self) {
+        for _ in 1..self.frames.count {
+            let call = Insn { op: Op::CallStatic, dst: 0, src: 1, off: 0, imm: 1 };
+            self.builder.push((call, Reference::None));
+            self.builder.push(insn(Op::Exit, 0, 0, 0, 0));
         }
     }
 
@@ -136,7 +148,7 @@ impl Expander {
 
     pub(super) fn item(&mut self, index: usize, item: &Item, passes: bool) -> Result<()> {
         self.builder.item(index, item.slot);
-        match item.operation {
+        match self.moved(item.operation)? {
             Operation::Insn(row) => self.row(index, row, item.reference, passes),
             Operation::SignedDivision { modulo, width, dst, operand } => {
                 self.signed_division(index, modulo, width, dst, operand)
@@ -171,6 +183,33 @@ impl Expander {
         }
     }
 
+    /// Returns an operation with the offset of its access to the frame moved.
+    fn moved(&self, operation: Operation) -> Result<Operation> {
+        let by = self.frames.moved.cast_signed();
+        let at = |off: i16| {
+            i16::try_from(i64::from(off) - by)
+                .map_err(|_| Inexpressible::new("an access far below the frame", LARGE_FRAME))
+        };
+        Ok(match operation {
+            Operation::Insn(insn) => match insn.op.kind() {
+                Kind::Load(_) if insn.src == FRAME_POINTER => {
+                    Operation::Insn(Insn { off: at(insn.off)?, ..insn })
+                }
+                Kind::StoreReg(_) | Kind::StoreImm(_) if insn.dst == FRAME_POINTER => {
+                    Operation::Insn(Insn { off: at(insn.off)?, ..insn })
+                }
+                _ => operation,
+            },
+            Operation::LoadSigned { size, dst, src: FRAME_POINTER, off } => {
+                Operation::LoadSigned { size, dst, src: FRAME_POINTER, off: at(off)? }
+            }
+            Operation::Atomic { action, size, dst: FRAME_POINTER, src, off } => {
+                Operation::Atomic { action, size, dst: FRAME_POINTER, src, off: at(off)? }
+            }
+            _ => operation,
+        })
+    }
+
     fn row(&mut self, index: usize, row: Insn, reference: Reference, passes: bool) -> Result<()> {
         let Insn { op, dst, src, off, imm } = row;
         match op.kind() {
@@ -198,6 +237,21 @@ impl Expander {
                     return Err(Inexpressible::new("a jump without target", CORRUPT));
                 };
                 return self.branch32(index, cond, (dst, right), Builder::of_item(target));
+            }
+            Kind::Alu(alu, Width::W64, Operand::Reg)
+                if src == FRAME_POINTER && self.frames.moved > 0 =>
+            {
+                let (Alu::Mov | Alu::Add, moved) = (alu, self.frames.moved.cast_signed()) else {
+                    return Err(Inexpressible::new(
+                        "arithmetic with the frame pointer",
+                        LARGE_FRAME,
+                    ));
+                };
+                self.builder.push((row, reference));
+                self.put_imm(Op::Add64Imm, dst, -moved);
+            }
+            Kind::StoreReg(_) if src == FRAME_POINTER && self.frames.moved > 0 => {
+                return Err(Inexpressible::new("a store of the frame pointer", LARGE_FRAME));
             }
             Kind::Load(_) if src == ARGUMENT_POINTER => return self.argument(row),
             Kind::StoreReg(_) | Kind::StoreImm(_) if dst == ARGUMENT_POINTER => {
@@ -259,8 +313,8 @@ impl Expander {
     fn argument(&mut self, row: Insn) -> Result<()> {
         let off = row.off - 8;
         if self.version.static_calls() {
-            let frames = 2 * STACK_FRAME_BYTES.cast_signed();
-            let off = i16::try_from(i64::from(off) - frames);
+            let frames = (self.frames.count + 1) * STACK_FRAME_BYTES;
+            let off = i16::try_from(i64::from(off) - frames.cast_signed());
             let off = off.map_err(|_| too_many_arguments())?;
             self.builder.push((Insn { src: FRAME_POINTER, off, ..row }, Reference::None));
             return Ok(());

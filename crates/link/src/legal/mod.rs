@@ -9,6 +9,7 @@
 
 mod builder;
 mod expand;
+mod frames;
 mod liveness;
 mod widths;
 
@@ -21,13 +22,17 @@ use crate::{
 };
 
 pub(crate) use builder::Built;
+pub(crate) use frames::CALL_SLOTS;
+use frames::{FRAMES_MAX, Frames};
 
 /// A function in instructions of the target version.
 #[derive(Debug)]
 pub(crate) struct Legal {
     pub(crate) code: Vec<Built>,
-    /// Bytes of its frame that the function uses, including saved registers and arguments.
+    /// Bytes below its frame pointer that the function uses, including saved registers and arguments.
     pub(crate) stack: u64,
+    /// The frames that the function has ([`frames`]).
+    pub(crate) frames: u64,
     /// The slot, as compiled, of the instruction that uses the lowest byte.
     pub(crate) deepest: Option<u32>,
 }
@@ -54,8 +59,10 @@ pub(crate) fn legalise(items: &[Item], version: Version) -> Result<Legal, (u32, 
     let arguments = arguments(items)?;
     // Rounded up, so that saved registers are aligned. Frames that are too large are refused later,
     // all of them at once.
-    let depth = frame.bytes_max.min(2 * STACK_FRAME_BYTES).next_multiple_of(8);
-    let mut expander = expand::Expander::new(items, version, depth);
+    let frames = Frames::of(&frame, arguments.passed, version);
+    let depth = frame.bytes_max.min(FRAMES_MAX * STACK_FRAME_BYTES).next_multiple_of(8);
+    let mut expander = expand::Expander::new(items, version, depth, frames);
+    expander.enter();
     if arguments.takes && !version.static_calls() {
         expander.keep_arguments();
     }
@@ -64,7 +71,11 @@ pub(crate) fn legalise(items: &[Item], version: Version) -> Result<Legal, (u32, 
     }
     let (code, used) = expander.finish();
     let below = if used > 0 { frame.bytes_max.next_multiple_of(8) + used } else { frame.bytes };
-    Ok(Legal { code, stack: below + arguments.passed, deepest: frame.deepest })
+    let stack = match frames.moved {
+        0 => below + arguments.passed,
+        moved => below + moved,
+    };
+    Ok(Legal { code, stack, frames: frames.count, deepest: frame.deepest })
 }
 
 /// Returns an sBPF function unchanged.
@@ -76,7 +87,7 @@ pub(crate) fn identity(items: &[Item]) -> Legal {
     };
     let code: Vec<Built> = items.iter().filter_map(built).collect();
     debug_assert_eq!(code.len(), items.len(), "`decode` returns plain instructions for sBPF");
-    Legal { code, stack: frame.bytes, deepest: frame.deepest }
+    Legal { code, stack: frame.bytes, frames: 1, deepest: frame.deepest }
 }
 
 /// The use of stack arguments, which are those that do not fit into registers.

@@ -4,6 +4,7 @@ mod broken;
 mod committed;
 mod compilers;
 mod folding;
+mod frames;
 mod machine;
 mod mixed;
 mod object;

@@ -71,6 +71,9 @@ impl Report<'_> {
             let rest = functions.len() - shown;
             writeln!(ui.out, "                {DIM}{rest} more: --functions{DIM:#}")?;
         }
+        for (it, note) in functions.iter().filter_map(|it| Some((it, it.note()?))) {
+            writeln!(ui.out, "{DIM}note: {} {note}{DIM:#}", it.function)?;
+        }
         Ok(())
     }
 
