@@ -193,15 +193,17 @@ const RAW_HELP: &str = "use --raw for a file of raw instructions";
 /// Opens a program for inspection: an ELF file, loadable or not, or raw instructions of the version
 /// `bare`.
 pub(crate) fn open_to_inspect(
-    elf: &[u8],
+    file: &ProgramFile,
     bare: Option<Version>,
 ) -> Result<selkie_inspect::Program> {
+    let elf = &file.elf;
     let environment = elf_environment(FeatureSet::all(), Purpose::Execution);
     match bare {
         Some(version) => Ok(selkie_inspect::Program::bare(version, elf, &environment.syscalls)),
         None => match NotSbpf::detect(elf) {
             Some(reason) => Err(anyhow!("{reason}")).advise(RAW_HELP),
             None => selkie_inspect::Program::open_any(elf, &environment)
+                .map(|it| it.with_names_of(file.with_debug_info()))
                 .context("no instructions found in this file")
                 .advise(RAW_HELP),
         },

@@ -482,6 +482,11 @@ fn a_project_may_mix_c_and_assembly() {
         }
         let again = place.build(".", &arguments);
         assert_eq!(again["fresh"], true);
+        // The loader would refuse the file with debug information beside a program for V0.
+        for command in ["disasm", "cfg"] {
+            let shown = place.run(&[command, program]);
+            assert!(!shown.text().contains("loader") && shown.text().contains("scale"));
+        }
     }
 
     let write = |name: &str, text: &str| {

@@ -68,6 +68,14 @@ impl Program {
         Self::open(bytes, &Environment { versions, labels: true, ..environment.clone() })
     }
 
+    /// Takes names from another file with the same code: the one with debug information, which the
+    /// loader may refuse.
+    #[must_use]
+    pub fn with_names_of(self, file: &[u8]) -> Self {
+        let Self { executable, refusal, .. } = self;
+        Self { refusal, ..Self::with_symbols(executable, Symbols::load(file)) }
+    }
+
     fn with_symbols(executable: Executable, symbols: Symbols) -> Self {
         let known = executable.syscalls();
         let names = symbols.imports().chain(known.names());

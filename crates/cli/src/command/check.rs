@@ -47,7 +47,8 @@ struct Accepted<'a> {
 impl<'a> Accepted<'a> {
     fn new(file: &'a ProgramFile, executable: Executable, purpose: Purpose) -> Result<Self> {
         let environment = mainnet_environment(purpose);
-        let program = selkie_inspect::Program::open(file.with_debug_info(), &environment)?;
+        let program = selkie_inspect::Program::open(&file.elf, &environment)?;
+        let program = program.with_names_of(file.with_debug_info());
         let (version, text) = (executable.version(), executable.text());
         let instructions = selkie_isa::insn::instructions(version, text).count();
         let overruns = stack_use(&program).into_iter().filter(|it| it.is_live && it.excess() > 0);

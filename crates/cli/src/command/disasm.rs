@@ -22,7 +22,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let program = open_to_inspect(file.with_debug_info(), args.raw.then_some(args.assembler.arch))
+    let program = open_to_inspect(&file, args.raw.then_some(args.assembler.arch))
         .with_context(|| args.program.display().to_string())?;
     if let Some(refusal) = program.refusal() {
         ui.warning(&format!("the loader rejects this file: {refusal}"))?;

@@ -124,7 +124,7 @@ fn trace(
     process: impl FnOnce(Option<&mut dyn Inspector>) -> Result<InstructionResult>,
 ) -> Result<InstructionResult> {
     let named = || format!("cannot write {}", path.display());
-    let inspected = crate::program::open_to_inspect(file.with_debug_info(), None)?;
+    let inspected = crate::program::open_to_inspect(file, None)?;
     let graph = Graph::new(&inspected, Style::Selkie);
     let mut tracer = Tracer {
         out: BufWriter::new(File::create(path).with_context(named)?),

@@ -37,7 +37,8 @@ pub(super) fn relative(path: &Path) -> &Path {
 impl Report<'_> {
     /// Returns the program with symbols, and its functions, largest first.
     fn functions(&self) -> Result<(Program, Vec<StackUse>)> {
-        let program = Program::open(self.debug, &mainnet_environment(Purpose::Deployment))?;
+        let program = Program::open(self.elf, &mainnet_environment(Purpose::Deployment))?;
+        let program = program.with_names_of(self.debug);
         let mut functions = stack_use(&program);
         functions.sort_by_key(|it| std::cmp::Reverse(it.slots));
         Ok((program, functions))
