@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod batch;
 pub(crate) mod cache;
 pub(crate) mod debug;
+pub(crate) mod feature;
 pub(crate) mod fuzz;
 pub(crate) mod keygen;
 #[cfg(feature = "node")]
@@ -54,6 +55,9 @@ pub(crate) struct CheckArgs {
     /// Apply the rules of execution, which accept more programs than those of deployment
     #[arg(long)]
     pub(crate) execution: bool,
+
+    #[command(flatten)]
+    pub(crate) features: feature::FeatureArgs,
 
     #[command(flatten)]
     pub(crate) assembler: AssemblerArgs,

@@ -34,7 +34,8 @@ pub(crate) fn decode_ebpf(raw: Slot) -> Result<(Operation, Option<i64>), LinkErr
         }
         0x0d => {
             return refused(
-                "a jump table: compile C with -fno-jump-tables, Rust with -Cjump-tables=no",
+                "a jump by a table, which sBPF does not have: write `switch` instead of a computed `goto`; \
+                 where the compiler makes tables, pass -fno-jump-tables for C, -Cjump-tables=no for Rust",
             );
         }
         0xe5 => return refused("`may_goto` exists only in the Linux kernel: write a plain loop"),

@@ -13,7 +13,7 @@ use clap::{Args, ValueHint};
 use serde_json::json;
 
 use crate::{
-    args::AssemblerArgs,
+    args::{AssemblerArgs, feature::FeatureArgs},
     render::count,
     ui::{Advise as _, Status, Ui},
 };
@@ -81,6 +81,9 @@ pub(crate) struct BuildArgs {
     /// Reject writable global variables instead of placing them in the heap
     #[arg(long)]
     no_statics: bool,
+
+    #[command(flatten)]
+    features: FeatureArgs,
 
     /// Also write the IDL of an Anchor program, to target/idl/NAME.json
     #[arg(long, conflicts_with = "output")]

@@ -3,9 +3,13 @@
 use std::{collections::BTreeSet, io::Write as _, path::Path};
 
 use anyhow::Result;
-use selkie_elf::{ElfError, Executable};
+use selkie_elf::{ElfError, Environment, Executable};
 use selkie_inspect::{SourceMap, StackUse, stack_use};
-use selkie_svm::{FeatureSet, LoadError, Purpose, RefusedFile, check_file, mainnet_environment};
+use selkie_isa::symbol::murmur3;
+use selkie_svm::{
+    FeatureSet, LoadError, Purpose, RefusedFile, check_file, elf_environment,
+    syscalls::explain_unknown,
+};
 use selkie_vm::VerifyError;
 use serde_json::{Value, json};
 
@@ -21,11 +25,12 @@ pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
         return Ok(Status::Failure);
     };
     let purpose = if args.execution { Purpose::Execution } else { Purpose::Deployment };
-    let executable = match check_file(&file.elf, FeatureSet::mainnet(), purpose) {
+    let features = args.features.of(FeatureSet::mainnet());
+    let executable = match check_file(&file.elf, features, purpose) {
         Ok(executable) => executable,
         Err(refused) => return refuse(ui, &args.program, &file.source_map(), &refused),
     };
-    let accepted = Accepted::new(&file, executable, purpose)?;
+    let accepted = Accepted::new(&file, executable, &elf_environment(features, purpose))?;
     if ui.json {
         ui.object(&accepted.json())?;
     } else {
@@ -45,9 +50,12 @@ struct Accepted<'a> {
 }
 
 impl<'a> Accepted<'a> {
-    fn new(file: &'a ProgramFile, executable: Executable, purpose: Purpose) -> Result<Self> {
-        let environment = mainnet_environment(purpose);
-        let program = selkie_inspect::Program::open(&file.elf, &environment)?;
+    fn new(
+        file: &'a ProgramFile,
+        executable: Executable,
+        environment: &Environment,
+    ) -> Result<Self> {
+        let program = selkie_inspect::Program::open(&file.elf, environment)?;
         let program = program.with_names_of(file.with_debug_info());
         let (version, text) = (executable.version(), executable.text());
         let instructions = selkie_isa::insn::instructions(version, text).count();
@@ -149,6 +157,12 @@ fn elf_pc(error: &ElfError) -> Option<usize> {
     }
 }
 
+/// Explains why a syscall is not there.
+fn unknown_syscall(key: u32) -> Option<String> {
+    let why = explain_unknown(key)?;
+    Some(format!("{why}; --feature of `selkie check` and `selkie build` switches it"))
+}
+
 /// Returns what to do about an error, if known.
 fn help_for(error: &LoadError) -> Option<String> {
     let text = match error {
@@ -157,10 +171,15 @@ fn help_for(error: &LoadError) -> Option<String> {
             "the file may be incomplete: copy or download it again; the loader would accept it"
                 .to_owned()
         }
-        LoadError::Elf(ElfError::UnresolvedSymbol(name, ..)) => format!(
-            "`{name}` is neither defined in the program nor a syscall of mainnet: check its \
-             spelling, and that the object that defines it is linked"
-        ),
+        LoadError::Elf(ElfError::UnresolvedSymbol(name, ..)) => unknown_syscall(murmur3(
+            name.as_bytes(),
+        ))
+        .unwrap_or_else(|| {
+            format!(
+                "`{name}` is neither defined in the program nor a syscall of mainnet: check its \
+                     spelling, and that the object that defines it is linked"
+            )
+        }),
         LoadError::Elf(ElfError::UnsupportedSBPFVersion) => {
             "mainnet runs sBPF v0 to v3; e_flags of the ELF header holds the version".to_owned()
         }
@@ -185,10 +204,8 @@ fn help_for(error: &LoadError) -> Option<String> {
             "the call targets itself: it was never relocated, or its function only calls itself"
                 .to_owned()
         }
-        LoadError::Verify(VerifyError::InvalidSyscall { key, .. }) => {
-            selkie_svm::syscalls::explain_unknown(*key)
-                .unwrap_or_else(|| "no syscall of mainnet has this hash".to_owned())
-        }
+        LoadError::Verify(VerifyError::InvalidSyscall { key, .. }) => unknown_syscall(*key)
+            .unwrap_or_else(|| "no syscall of mainnet has this hash".to_owned()),
         _ => return None,
     };
     Some(text)

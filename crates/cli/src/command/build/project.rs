@@ -125,8 +125,10 @@ impl<'a> Job<'a> {
         let variables =
             ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"].map(env::var_os);
         let paths = (&output, &args.out_dir, variables);
-        let fingerprint =
-            format!("{options:?} {paths:?} {linker_time:?} {} {}", args.debug, args.strip);
+        let fingerprint = format!(
+            "{options:?} {paths:?} {linker_time:?} {:?}",
+            (args.debug, args.strip, &args.features)
+        );
         let mut hasher = DefaultHasher::new();
         (&project.root, &project.name, &output, args.assembler.arch.to_string()).hash(&mut hasher);
         let name = format!("{}-{:016x}.json", project.name, hasher.finish());
@@ -156,7 +158,8 @@ impl<'a> Job<'a> {
             Ok(made) => made,
             Err(refused) => return Ok(refused),
         };
-        let checked = check_file(&forms.program, FeatureSet::mainnet(), Purpose::Deployment);
+        let features = self.args.features.of(FeatureSet::mainnet());
+        let checked = check_file(&forms.program, features, Purpose::Deployment);
         if let Err(refused) = checked {
             if !ui.json {
                 let map = SourceMap::load(forms.debug.clone());

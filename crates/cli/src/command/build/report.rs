@@ -5,7 +5,7 @@ use std::{env, io::Write as _, path::Path};
 use anyhow::Result;
 use selkie::Pubkey;
 use selkie_inspect::{Program, StackUse, stack_use};
-use selkie_svm::{Purpose, mainnet_environment};
+use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use serde_json::{Value, json};
 
 use crate::{
@@ -37,7 +37,8 @@ pub(super) fn relative(path: &Path) -> &Path {
 impl Report<'_> {
     /// Returns the program with symbols, and its functions, largest first.
     fn functions(&self) -> Result<(Program, Vec<StackUse>)> {
-        let program = Program::open(self.elf, &mainnet_environment(Purpose::Deployment))?;
+        let program =
+            Program::open_any(self.elf, &elf_environment(FeatureSet::all(), Purpose::Execution))?;
         let program = program.with_names_of(self.debug);
         let mut functions = stack_use(&program);
         functions.sort_by_key(|it| std::cmp::Reverse(it.slots));

@@ -109,12 +109,8 @@ pub(super) fn environment(
     scenario: &Scenario,
     svm: Option<&Svm>,
 ) -> Result<Result<Environment, Refused>> {
-    let switch = |features: FeatureSet, (feature, is_on): &(_, bool)| match is_on {
-        true => features.with(*feature),
-        false => features.without(*feature),
-    };
     let base = svm.map_or_else(FeatureSet::mainnet, Svm::features);
-    let features = args.surroundings.feature.iter().fold(base, switch);
+    let features = args.surroundings.features.of(base);
     let given = svm.map(|svm| svm.environment().clone()).unwrap_or_default();
     let mut environment =
         Environment { features, builtins: builtins(features), precompiles: precompiles(), ..given };

@@ -35,8 +35,8 @@ pub(super) fn notes(trap: &Trap, heap_bytes: u64, logs: &[String]) -> Vec<String
              {more}"
         )],
         Trap::AccessViolation { vaddr, .. } if vaddr < NULL_END => vec![format!(
-            "this is a null pointer, as allocators give it when the heap of {heap_bytes} bytes is \
-             used up; {more}"
+            "this is a null pointer: of what was never set, such as an account that the instruction does \
+             not have, or of an allocation that failed in the heap of {heap_bytes} bytes; {more}"
         )],
         _ => Vec::new(),
     }

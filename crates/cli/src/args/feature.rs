@@ -1,0 +1,62 @@
+//! Features that are switched on the command line.
+
+use clap::Args;
+use selkie_asm::suggest::nearest;
+use selkie_svm::{Feature, FeatureSet};
+
+/// Features to switch, of those that are active otherwise.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FeatureArgs {
+    /// Enable or disable a feature; docs/features.md lists them
+    #[arg(long, value_name = "NAME=on|off", value_parser = parse_feature)]
+    pub(crate) feature: Vec<(Feature, bool)>,
+}
+
+impl FeatureArgs {
+    /// Returns the features that are active with these switches.
+    pub(crate) fn of(&self, base: FeatureSet) -> FeatureSet {
+        self.feature.iter().fold(base, |features, &(feature, is_on)| match is_on {
+            true => features.with(feature),
+            false => features.without(feature),
+        })
+    }
+}
+
+fn parse_feature(text: &str) -> Result<(Feature, bool), String> {
+    let (name, switch) = text.split_once('=').ok_or("expected NAME=on or NAME=off")?;
+    let is_on = match switch {
+        "on" => true,
+        "off" => false,
+        other => return Err(format!("`{other}` is neither `on` nor `off`")),
+    };
+    let plain = |name: &str| name.replace(['-', '_'], "").to_lowercase();
+    let is_it = |feature: &&Feature| {
+        plain(&format!("{feature:?}")) == plain(name) || feature.address().to_string() == name
+    };
+    let found = Feature::ALL.iter().find(is_it).copied();
+    found.map(|feature| (feature, is_on)).ok_or_else(|| {
+        let names: Vec<String> = Feature::ALL.iter().map(|it| format!("{it:?}")).collect();
+        match nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("unknown feature `{name}`: did you mean `{near}`?"),
+            None => format!("unknown feature `{name}`"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_found_by_name_and_address() {
+        let blake3 = Feature::Blake3;
+        for name in ["Blake3", "blake3", "HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3"] {
+            assert_eq!(parse_feature(&format!("{name}=on")), Ok((blake3, true)), "{name}");
+        }
+        let lower = parse_feature("direct-account-pointers=off");
+        assert_eq!(lower, Ok((Feature::DirectAccountPointers, false)));
+        for text in ["Blake3", "Blake3=1", "Blake4=on", "=on"] {
+            assert!(parse_feature(text).is_err(), "{text}");
+        }
+    }
+}
