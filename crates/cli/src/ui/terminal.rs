@@ -75,9 +75,11 @@ fn is_style_alone(text: &str) -> bool {
     text.strip_suffix('m').is_some_and(is_style)
 }
 
-fn is_style(parameter: &str) -> bool {
+fn is_style(parameters: &str) -> bool {
     let is_colour = |it: u8| COLOURS.iter().any(|range| range.contains(&it));
-    STYLES.contains(&parameter) || parameter.len() == 2 && parameter.parse().is_ok_and(is_colour)
+    parameters
+        .split(';')
+        .all(|it| STYLES.contains(&it) || it.len() == 2 && it.parse().is_ok_and(is_colour))
 }
 
 #[cfg(test)]
@@ -86,7 +88,8 @@ mod tests {
 
     #[test]
     fn our_styles_are_kept() {
-        let ours = "\x1b[1m\x1b[31merror\x1b[0m: a\n\tb\x1b[0m";
+        // Diagnostics of the assembler have weight and colour in one.
+        let ours = "\x1b[1m\x1b[31merror\x1b[0m: a\n\tb\x1b[0m\x1b[1;33mwarning\x1b[0m";
         assert_eq!(shown(ours), ours);
     }
 
