@@ -1,5 +1,7 @@
 //! Arguments of `selkie node`, which are also the keys of its configuration file.
 
+mod limits;
+
 use std::{
     net::{IpAddr, ToSocketAddrs as _},
     path::PathBuf,
@@ -59,6 +61,12 @@ pub(crate) struct NodeArgs {
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) open_cheatcodes: bool,
+
+    /// Names of this machine, beside `localhost` and addresses, by which clients on it may call
+    /// cheatcodes
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rpc_host: Vec<String>,
 
     /// Keep the state in this folder [default: in memory]
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -220,6 +228,10 @@ pub(crate) struct NodeArgs {
 
     #[command(flatten)]
     #[serde(flatten)]
+    pub(crate) limits: limits::LimitArgs,
+
+    #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) ignored: IgnoredArgs,
 }
 
@@ -292,15 +304,7 @@ pub(crate) struct IgnoredArgs {
     /// Accepted: limits of subscriptions are the server's own
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
-    rpc_pubsub_max_active_subscriptions: Option<u64>,
-    /// Accepted: limits of subscriptions are the server's own
-    #[arg(long, hide = true)]
-    #[serde(skip_serializing)]
     rpc_pubsub_queue_capacity_items: Option<u64>,
-    /// Accepted: limits of subscriptions are the server's own
-    #[arg(long, hide = true)]
-    #[serde(skip_serializing)]
-    rpc_pubsub_queue_capacity_bytes: Option<u64>,
     /// Accepted: connections have no threads of their own
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]

@@ -45,7 +45,6 @@ const IN_OBJECT: &str = "the object has it anyway";
 const BIGTABLE: &str = "BigTable is not supported: the history is in the ledger";
 const NO_GOSSIP: &str = "there is no gossip";
 const FREE_FAUCET: &str = "the faucet gives without limits but its balance";
-const SERVERS_LIMITS: &str = "docs/rpc.md lists the server's limits and their options";
 
 #[rustfmt::skip]
 pub(crate) const RULES: &[Rule] = &[
@@ -90,6 +89,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["batch sql"], &["--engine", "--program", "--data", "--rows"], If("where the query has no simulate('FOLDER')", simulates_nothing), "no items are run"),
 
     rule(&["node"], &["--reset"], Without(&["--ledger"]), "everything is in memory"),
+    rule(&["node"], &["--rpc-host"], With("--open-cheatcodes"), "all clients may call cheatcodes, by any name"),
     rule(&["node"], &["--url"], Without(ORIGIN), "it is where these copy from; --fork fetches what is missing"),
     rule(&["node"], &["--mint"], With("--faucet-sol=0"), "it gets as much as the faucet"),
     rule(&["node"], &["--config"], If("with --mint", is_cli_config_beside_mint), "of a configuration of the Solana CLI, only the default of --mint is taken"),
@@ -108,7 +108,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["node"], &["--rpc-pubsub-enable-vote-subscription"], Always, "there are no votes"),
     rule(&["node"], &["--faucet-time-slice-secs", "--faucet-per-time-sol-cap", "--faucet-per-request-sol-cap"], Always, FREE_FAUCET),
     rule(&["node"], &["--inflation-fixed"], Always, "there are no rewards"),
-    rule(&["node"], &["--rpc-pubsub-max-active-subscriptions", "--rpc-pubsub-queue-capacity-items", "--rpc-pubsub-queue-capacity-bytes"], Always, SERVERS_LIMITS),
+    rule(&["node"], &["--rpc-pubsub-queue-capacity-items"], Always, "--rpc-pubsub-queue-capacity-bytes limits their size"),
     rule(&["node"], &["--rpc-pubsub-worker-threads", "--rpc-pubsub-notification-threads"], Always, "connections have no threads of their own"),
     rule(&["node"], &["--enable-rpc-bigtable-ledger-storage", "--enable-bigtable-ledger-upload", "--rpc-bigtable-instance", "--rpc-bigtable-app-profile-id"], Always, BIGTABLE),
     rule(&["node"], &["--geyser-plugin-config"], Always, "plugins are not supported: subscribe instead"),
