@@ -148,9 +148,9 @@ impl Node {
         if restored_slot.is_none() {
             history.push(Arc::new(genesis::block(&working)));
         }
-        let slot = forks.root().slot();
+        let slot = working.slot();
         let chain = Arc::new(RwLock::new(Chain {
-            tips: [first_tip(&forks.root(), header.transaction_count, 1)].into(),
+            tips: [first_tip(&working, header.transaction_count, 1)].into(),
             working: Arc::clone(&working),
             confirmed: slot,
             finalized: slot,
@@ -181,12 +181,11 @@ impl Node {
         if restored_slot.is_none() {
             let root = producer.forks.root();
             producer.write(&root, accounts, Kind::Replace(Vec::new()));
-            producer.first_block()?;
-        } else if producer.tip.slot() < producer.shared.options.first_slot {
-            // As agave's test validator, which warps a ledger that exists.
-            producer.first_block()?;
-        } else {
-            producer.schedule_tick();
+        }
+        // Agave's test validator goes on in a later slot on a ledger that exists, too.
+        match restored_slot.is_none() || producer.tip.slot() < shared.options.first_slot {
+            true => drop(producer.first_block()?),
+            false => producer.schedule_tick(),
         }
         Self::spawn(shared, producer)
     }
