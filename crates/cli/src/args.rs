@@ -290,7 +290,7 @@ pub(crate) struct ConformArgs {
     pub(crate) show: usize,
 
     /// Print a Markdown table of what was compared, one row per kind of vector
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) table: bool,
 }
 

@@ -1,5 +1,7 @@
 //! The command line as a whole: global options, the commands, and the function that runs each.
 
+#[cfg(all(test, feature = "batch", feature = "conform", feature = "lsp", feature = "node"))]
+mod options;
 mod parse;
 mod suggestions;
 
@@ -104,6 +106,14 @@ pub(crate) enum Command {
 impl Command {
     /// Runs the command.
     pub(crate) fn run(self, ui: &mut Ui) -> Result<Status> {
+        // The node has options in a file too, and warns when it has read them.
+        #[cfg(feature = "node")]
+        let warns_itself = matches!(self, Self::Node(_));
+        #[cfg(not(feature = "node"))]
+        let warns_itself = false;
+        if !warns_itself {
+            ui.warn_of_effects()?;
+        }
         match self {
             Self::New(args) => command::new::run(ui, &args),
             Self::Build(args) => command::build::run(ui, &args),

@@ -17,3 +17,9 @@ pub(crate) fn write_with_folders(path: &Path, bytes: impl AsRef<[u8]>) -> Result
     }
     write(path, bytes)
 }
+
+/// Whether the extension is that of an assembly source.
+pub(crate) fn is_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str());
+    extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
+}

@@ -12,6 +12,7 @@ mod cluster;
 mod command;
 mod data;
 mod debuggee;
+mod effects;
 mod files;
 mod folders;
 mod keys;
@@ -61,11 +62,12 @@ fn main() -> ExitCode {
     if let Some(code) = run_for_cargo() {
         return code;
     }
-    let Cli { json, color, command } = match parse(arguments().collect()) {
-        Ok(cli) => cli,
+    let (Cli { json, color, command }, given) = match parse(arguments().collect()) {
+        Ok(parsed) => parsed,
         Err(code) => return code,
     };
     let mut ui = Ui::new(json, color);
+    ui.given = given;
     let outcome = command.run(&mut ui).and_then(|status| Ok(ui.finish(status).map(|()| status)?));
     match outcome {
         Ok(Status::Success) => ExitCode::SUCCESS,

@@ -11,6 +11,7 @@ use selkie_isa::input;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use serde_json::json;
 
+pub(crate) use crate::files::is_source;
 use crate::{
     args::AssemblerArgs,
     render::count,
@@ -62,12 +63,6 @@ impl ProgramFile {
     pub(crate) fn source_map(&self) -> SourceMap {
         SourceMap::load(self.with_debug_info())
     }
-}
-
-/// Whether the extension is that of an assembly source.
-pub(crate) fn is_source(path: &Path) -> bool {
-    let extension = path.extension().and_then(|it| it.to_str());
-    extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
 }
 
 /// Reads a file, or a pipe to its end.

@@ -14,6 +14,7 @@ use selkie_isa::{plain, truncate::truncated};
 use serde_json::{Value, json};
 
 use self::terminal::Terminal;
+use crate::effects::Given;
 
 /// Whether the command succeeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +47,8 @@ pub(crate) struct Ui {
     /// The object that `--json` prints when the command ends.
     report: Option<Value>,
     err: Terminal<io::Stderr>,
+    /// What was given to the command.
+    pub(crate) given: Given,
 }
 
 impl Ui {
@@ -60,6 +63,7 @@ impl Ui {
             out: Terminal::new(io::stdout(), choice),
             report: None,
             err: Terminal::new(io::stderr(), choice),
+            given: Given::default(),
         }
     }
 
@@ -103,6 +107,17 @@ impl Ui {
     /// Prints a warning to standard error.
     pub(crate) fn warning(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "{WARN}warning{WARN:#}{STRONG}: {text}{STRONG:#}")
+    }
+
+    /// Warns of options that have no effect beside what else was given.
+    pub(crate) fn warn_of_effects(&mut self) -> io::Result<()> {
+        self.given.warnings().iter().try_for_each(|it| self.warning(it))
+    }
+
+    /// Warns of options that have no effect under a condition that the command has found; `words` are
+    /// those of the rule.
+    pub(crate) fn warn_of_effects_if(&mut self, words: &str) -> io::Result<()> {
+        self.given.warnings_of(words).iter().try_for_each(|it| self.warning(it))
     }
 
     /// Whether to show progress: standard error is a terminal.

@@ -5,7 +5,8 @@
 mod common;
 
 use std::{
-    io::{BufRead as _, BufReader, Lines},
+    io::{BufRead as _, BufReader, Lines, Read as _, Write as _},
+    net::TcpStream,
     path::Path,
     process::{Child, ChildStdout, Command, Stdio},
 };
@@ -208,6 +209,38 @@ fn what_is_not_there_is_a_warning() {
     assert!(output.stderr.contains(warning), "{}", output.stderr);
     let index = selkie(&folder, &["node", "--account-index", "color", "--print-config"]);
     assert!(index.stderr.contains("program-id"), "{}", index.stderr);
+}
+
+#[test]
+fn limits_of_the_server_are_options() {
+    let node = Node::start(&["--rpc-max-batch", "1", "--rpc-max-request-body-size", "300"]);
+    let ask = |body: &str| {
+        let mut stream = TcpStream::connect(&node.url["http://".len()..]).unwrap();
+        let head =
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close";
+        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let request = r#"{"jsonrpc":"2.0","id":1,"method":"getHealth"}"#;
+    assert!(ask(&format!("[{request}]")).contains(r#""result":"ok""#));
+    assert!(ask(&format!("[{request},{request}]")).contains("-32600"));
+    let long = ask(&format!("[{request}{}]", " ".repeat(300)));
+    assert!(long.starts_with("HTTP/1.1 413"), "{long}");
+}
+
+#[test]
+fn a_ledger_that_was_emptied_is_a_warning() {
+    let folder = folder("node-emptied");
+    let arguments = ["node", "--ledger", "ledger", "--bind-address", "203.0.113.1"];
+    let first = selkie(&folder, &arguments);
+    assert!(!first.stderr.contains("holds nothing"), "{}", first.stderr);
+    std::fs::write(folder.join("ledger/ledger.redb"), b"").unwrap();
+    let second = selkie(&folder, &arguments);
+    let warning =
+        "warning: the ledger in ledger holds nothing, so a new cluster begins\nhelp: restore";
+    assert!(second.stderr.contains(warning), "{}", second.stderr);
 }
 
 #[test]

@@ -156,6 +156,14 @@ fn malformed_messages_end_a_session_or_are_answered() {
         let result = serve(&mut Cursor::new(bad), &mut Vec::new(), Box::new(Files));
         assert!(result.is_err(), "{bad:?}");
     }
+    // A page in a browser may send a message as the body of a request.
+    for head in
+        ["POST / HTTP/1.1", "POST /a:b HTTP/1.1", "GET http://a/ HTTP/1.1", "PRI * HTTP/2.0"]
+    {
+        let bad = format!("{head}\r\nContent-Length: 2\r\n\r\n{{}}");
+        let error = serve(&mut Cursor::new(bad), &mut Vec::new(), Box::new(Files)).unwrap_err();
+        assert!(error.to_string().contains("an HTTP request"), "{head}: {error}");
+    }
     for odd in ["[]", "1", "{}", r#"{"seq":"x"}"#, r#"{"type":"response"}"#] {
         let mut input = Cursor::new(format!("Content-Length: {}\r\n\r\n{odd}", odd.len()));
         let ended = serve(&mut input, &mut Vec::new(), Box::new(Files)).unwrap();

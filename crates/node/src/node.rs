@@ -12,7 +12,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use selkie_bank::State;
+use selkie_bank::{Bank, State};
 use selkie_ledger::{Block, DiskStore, Header, History, Store, StoreError};
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
@@ -148,9 +148,9 @@ impl Node {
         if restored_slot.is_none() {
             history.push(Arc::new(genesis::block(&working)));
         }
-        let slot = forks.root().slot();
+        let slot = working.slot();
         let chain = Arc::new(RwLock::new(Chain {
-            tips: [first_tip(&forks.root(), header.transaction_count, 1)].into(),
+            tips: [first_tip(&working, header.transaction_count, 1)].into(),
             working: Arc::clone(&working),
             confirmed: slot,
             finalized: slot,
@@ -160,7 +160,7 @@ impl Node {
             events,
         }));
         let shared = Arc::new(Shared {
-            info: Info { found_empty_ledger, ..info(&options, &header, restored_slot) },
+            info: Info { found_empty_ledger, ..info(&options, &header, restored_slot, &working) },
             chain: Arc::clone(&chain),
             index: RwLock::new(index_of(&accounts)),
             impersonated: RwLock::new(Impersonated::default()),
@@ -181,9 +181,11 @@ impl Node {
         if restored_slot.is_none() {
             let root = producer.forks.root();
             producer.write(&root, accounts, Kind::Replace(Vec::new()));
-            producer.first_block()?;
-        } else {
-            producer.schedule_tick();
+        }
+        // Agave's test validator goes on in a later slot on a ledger that exists, too.
+        match restored_slot.is_none() || producer.tip.slot() < shared.options.first_slot {
+            true => drop(producer.first_block()?),
+            false => producer.schedule_tick(),
         }
         Self::spawn(shared, producer)
     }
@@ -334,16 +336,19 @@ fn new_cluster(options: &Options, time: &Timeline) -> Stored {
     Stored { header, state, blocks: Vec::new(), fetched: Vec::new() }
 }
 
-fn info(options: &Options, header: &Header, restored_slot: Option<u64>) -> Info {
+/// Returns what does not change while the node runs. What belongs to the genesis is that of the ledger,
+/// whatever the options say.
+fn info(options: &Options, header: &Header, restored_slot: Option<u64>, bank: &Bank) -> Info {
+    let faucet = options.faucet.pubkey();
     Info {
         genesis_hash: header.genesis_hash,
         created: header.created,
         identity: options.identity.pubkey(),
         vote_account: options.vote_account,
-        faucet: (options.faucet_lamports > 0).then(|| options.faucet.pubkey()),
+        faucet: bank.get_account(&faucet).ok().flatten().map(|_| faucet),
         mint: options.mint.filter(|_| restored_slot.is_none() && options.faucet_lamports > 0),
         slot_milliseconds: options.slot_milliseconds,
-        epoch_schedule: genesis::epoch_schedule(options),
+        epoch_schedule: bank.environment().sysvars.epoch_schedule().unwrap_or_default(),
         history: options.history,
         finality: options.finality,
         restored_slot,

@@ -39,7 +39,7 @@ pub struct Options {
     pub slot_milliseconds: u64,
     /// The length of an epoch, in slots, at least 32.
     pub slots_per_epoch: u64,
-    /// The slot of the first block, at least 1.
+    /// The slot of the first block, at least 1; of the next one on a ledger that is before it.
     pub first_slot: u64,
     /// When blocks are produced.
     pub blocks: BlockMode,

@@ -119,6 +119,35 @@ fn a_ledger_that_was_emptied_is_told_from_a_new_one() {
     assert!(!reset.node.info().found_empty_ledger);
 }
 
+#[test]
+fn what_belongs_to_the_genesis_is_that_of_the_ledger() {
+    let folder = Folder::new("genesis");
+    let created = Options { slots_per_epoch: 64, faucet_lamports: 0, ..folder.options() };
+    cluster_with(created).node.stop().unwrap();
+    let restarted = cluster_with(folder.options());
+    let info = restarted.node.info();
+    assert_eq!((info.epoch_schedule.slots_per_epoch, info.faucet), (64, None));
+    restarted.node.stop().unwrap();
+}
+
+#[test]
+fn a_ledger_goes_on_in_a_later_slot_if_asked_to() {
+    let folder = Folder::new("warp");
+    let started_at = |first_slot| {
+        let cluster = cluster_with(Options { first_slot, ..folder.options() });
+        let view = cluster.node.view(Processed);
+        let (slot, time) = (view.slot(), view.clock().unix_timestamp);
+        cluster.node.stop().unwrap();
+        (slot, time)
+    };
+    let (first, begun) = started_at(1);
+    let (second, time) = started_at(100_000);
+    assert!(first < 100_000 && second == 100_000, "{first} {second}");
+    assert!(time - begun < 60, "the clock goes on as it did: {begun} {time}");
+    let (third, _) = started_at(50);
+    assert!(third >= 100_000, "slots do not go back: {third}");
+}
+
 /// Checks the lattice hash on disk, from which a restart continues.
 fn check_lattice(folder: &Folder) {
     let mut store = DiskStore::open(&folder.0).unwrap();

@@ -143,7 +143,6 @@ enum MemcmpEncoding {
     Base58,
     Base64,
     Bytes,
-    Binary,
 }
 
 impl Memcmp {
@@ -269,7 +268,7 @@ pub(crate) struct BlockConfig {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, expecting = "struct RpcSendTransactionConfig")]
 pub(crate) struct SendConfig {
-    pub(crate) skip_preflight: Option<bool>,
+    pub(crate) skip_preflight: bool,
     pub(crate) preflight_commitment: Commitment,
     pub(crate) encoding: Option<TransactionEncoding>,
     pub(crate) max_retries: Option<u64>,
@@ -280,13 +279,13 @@ pub(crate) struct SendConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, expecting = "struct RpcSimulateTransactionConfig")]
 pub(crate) struct SimulateConfig {
-    pub(crate) sig_verify: Option<bool>,
-    pub(crate) replace_recent_blockhash: Option<bool>,
+    pub(crate) sig_verify: bool,
+    pub(crate) replace_recent_blockhash: bool,
     pub(crate) commitment: Commitment,
     pub(crate) encoding: Option<TransactionEncoding>,
     pub(crate) accounts: Option<SimulateAccounts>,
     pub(crate) min_context_slot: Option<u64>,
-    pub(crate) inner_instructions: Option<bool>,
+    pub(crate) inner_instructions: bool,
 }
 
 /// The accounts that a simulation returns.

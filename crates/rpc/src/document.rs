@@ -69,7 +69,7 @@ fn cheatcodes(text: &mut String) -> fmt::Result {
     )?;
     writeln!(
         text,
-        "`localhost`, or one of `Options::hosts`: a page might let its own name mean this"
+        "`localhost`, or a name of `--rpc-host`: a page might let its own name mean this"
     )?;
     writeln!(text, "machine, and would then be asked for no origin.\n")?;
     writeln!(text, "| method | alias | parameters | answer |\n|---|---|---|---|")?;
@@ -112,12 +112,28 @@ fn errors(text: &mut String) -> fmt::Result {
 /// A limit: what it is on, its default, the field of `Limits`, and what a client sees beyond it.
 type LimitRow = (&'static str, String, &'static str, &'static str);
 
+/// The options of `selkie node` for limits, by the fields.
+#[rustfmt::skip]
+const NODE_OPTIONS: &[(&str, &str)] = &[
+    ("body_bytes_max", "--rpc-max-request-body-size"),
+    ("batch_max", "--rpc-max-batch"),
+    ("scan_accounts_max", "--rpc-max-scan-accounts"),
+    ("connections_max", "--rpc-max-connections"),
+    ("address_connections_max", "--rpc-max-connections-per-address"),
+    ("all_subscriptions_max", "--rpc-pubsub-max-active-subscriptions"),
+    ("queues_bytes_max", "--rpc-pubsub-queue-capacity-bytes"),
+];
+
 fn limits(text: &mut String) -> fmt::Result {
     let limits = Limits::default();
     writeln!(text, "\n## Limits\n")?;
     writeln!(
         text,
-        "The options are fields of `selkie_rpc::Limits`, for programs that embed the node."
+        "Fields are those of `selkie_rpc::Limits`, for programs that embed the node; options are"
+    )?;
+    writeln!(
+        text,
+        "those of `selkie node`. The limits of WebSockets keep their share of the connections."
     )?;
     writeln!(
         text,
@@ -131,11 +147,13 @@ fn limits(text: &mut String) -> fmt::Result {
         text,
         "no limit of all, so that short requests are answered when long ones are not.\n"
     )?;
-    writeln!(text, "| what | default | option | beyond it |\n|---|---|---|---|")?;
+    writeln!(text, "| what | default | option | field | beyond it |\n|---|---|---|---|---|")?;
     let rows = requests(&limits).into_iter().chain(connections(&limits)).chain(quic(&limits));
-    for (what, limit, option, beyond) in rows {
-        let option = if option.is_empty() { "none".to_owned() } else { format!("`{option}`") };
-        writeln!(text, "| {what} | {limit} | {option} | {beyond} |")?;
+    let code = |name: &str| if name.is_empty() { "none".to_owned() } else { format!("`{name}`") };
+    for (what, limit, field, beyond) in rows {
+        let option = NODE_OPTIONS.iter().find(|(of, _)| *of == field).map_or("", |(_, it)| it);
+        let (option, field) = (code(option), code(field));
+        writeln!(text, "| {what} | {limit} | {option} | {field} | {beyond} |")?;
     }
     Ok(())
 }

@@ -22,19 +22,13 @@ pub(crate) struct Params {
 impl Params {
     /// Takes the field `params` of a request, of which the method requires `least` and knows `most`.
     pub(crate) fn new(params: Option<Value>, least: usize, most: usize) -> Result<Self, RpcError> {
-        let values = match params {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(values)) => values,
-            Some(_) => return Err(RpcError::invalid_params("`params` should be an array")),
-        };
-        if values.len() < least {
-            let text = format!("`params` should have at least {least} argument(s)");
-            return Err(RpcError::invalid_params(text));
+        match params.unwrap_or_default() {
+            Value::Null if least == 0 => Ok(Self { values: Vec::new() }),
+            Value::Array(values) if (least..=most).contains(&values.len()) => Ok(Self { values }),
+            other if most == 0 => Err(none_expected(&other)),
+            other if least == most => Err(not_a_tuple(&other, most)),
+            other => Err(wrong_number(&other, least, most)),
         }
-        if values.len() > most {
-            return Err(too_many(&values, least, most));
-        }
-        Ok(Self { values })
     }
 
     /// Takes the parameter at `index`, which is there.
@@ -82,14 +76,45 @@ impl Params {
     }
 }
 
-fn too_many(values: &[Value], least: usize, most: usize) -> RpcError {
-    let (text, details) = match most {
-        0 => ("No parameters were expected".to_owned(), format!("{values:?}")),
-        _ => {
-            let text = format!("Expected from {least} to {most} parameters.");
-            (text, format!("{:?}", format!("Got: {}", values.len())))
-        }
+/// What jsonrpc-core says (`Params::expect_no_params`), whose type of parameters the data show.
+fn none_expected(params: &Value) -> RpcError {
+    let details = match params {
+        Value::Array(values) => format!("Array({values:?})"),
+        Value::Object(fields) => format!("Map({fields:?})"),
+        other => format!("{other:?}"),
     };
+    with_details("No parameters were expected", details)
+}
+
+/// What serde says where all parameters are required: jsonrpc-derive reads them as a tuple.
+fn not_a_tuple(params: &Value, size: usize) -> RpcError {
+    let tuple = format!("a tuple of size {size}");
+    let what = match params {
+        Value::Array(values) if values.len() > size => {
+            format!("invalid length {}, expected fewer elements in array", values.len())
+        }
+        Value::Array(values) => format!("invalid length {}, expected {tuple}", values.len()),
+        Value::Null => format!("invalid type: null, expected {tuple}"),
+        _ => format!("invalid type: map, expected {tuple}"),
+    };
+    RpcError::invalid_params(format!("Invalid params: {what}."))
+}
+
+/// What jsonrpc-derive says where some are optional (`params_with_trailing`).
+fn wrong_number(params: &Value, least: usize, most: usize) -> RpcError {
+    match params {
+        Value::Array(values) if values.len() > most => with_details(
+            &format!("Expected from {least} to {most} parameters."),
+            format!("{:?}", format!("Got: {}", values.len())),
+        ),
+        Value::Array(_) | Value::Null => {
+            RpcError::invalid_params(format!("`params` should have at least {least} argument(s)"))
+        }
+        _ => RpcError::invalid_params("`params` should be an array"),
+    }
+}
+
+fn with_details(text: &str, details: String) -> RpcError {
     let mut error = RpcError::invalid_params(format!("Invalid parameters: {text}"));
     error.data = Some(Value::String(details));
     error
@@ -137,7 +162,22 @@ mod tests {
         let many = new(json!([1, 2, 3]), 1, 2).unwrap_err();
         assert_eq!(many.message, "Invalid parameters: Expected from 1 to 2 parameters.");
         assert_eq!(many.data, Some(json!("\"Got: 3\"")));
-        assert!(Params::new(None, 0, 0).is_ok());
+        assert!(Params::new(None, 0, 0).is_ok() && new(json!([]), 0, 0).is_ok());
+        let data = |params| new(params, 0, 0).unwrap_err().data;
+        assert_eq!(data(json!([1])), Some(json!("Array([Number(1)])")));
+        assert_eq!(data(json!({})), Some(json!("Map({})")));
+    }
+
+    #[test]
+    fn required_parameters_are_a_tuple() {
+        let check = |params: Value, expected: &str| {
+            let found = message(Params::new(Some(params), 2, 2));
+            assert_eq!(found, format!("Invalid params: {expected}."));
+        };
+        check(json!(null), "invalid type: null, expected a tuple of size 2");
+        check(json!({}), "invalid type: map, expected a tuple of size 2");
+        check(json!([1]), "invalid length 1, expected a tuple of size 2");
+        check(json!([1, 2, 3]), "invalid length 3, expected fewer elements in array");
     }
 
     #[test]

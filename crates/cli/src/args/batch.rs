@@ -167,7 +167,7 @@ pub(crate) struct BatchDiffArgs {
     /// The folder of results after
     pub(crate) after: PathBuf,
     /// Print a Markdown table
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
     /// How many of the differences to show
     #[arg(long, value_name = "N", default_value = "20")]

@@ -94,14 +94,24 @@ impl From<PlaceArg> for StartAt {
 /// Run the debug adapter for editors: VS Code, Neovim, Zed, Helix and others
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The adapter speaks the Debug Adapter Protocol over standard input and output, or with --port to one editor
-after the other. docs/debugging.md explains how to set up editors. The configuration of a session:
+The adapter speaks the Debug Adapter Protocol over standard input and output, or with --port to editors that
+connect to it. docs/debugging.md explains how to set up editors. The configuration of a session:
   { \"replay\": \"call.replay\", \"transaction\": 0, \"startAt\": \"start\", \"stopOnEntry\": true,
     \"symbols\": [\"target/deploy\"], \"sourceMap\": { \"/recorded\": \"/here\" } }")]
 pub(crate) struct DapArgs {
-    /// Listen on this port of this machine; 0 takes a free one, which is printed
+    /// Listen on this port of this machine; 0 takes a free one, which is printed. Sessions have to name
+    /// the token that is printed, too
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
+
+    /// The token of sessions, of at least 16 characters [default: a new one, which is printed]
+    #[arg(long, value_name = "TEXT", env = "SELKIE_DAP_TOKEN", hide_env_values = true)]
+    #[arg(value_parser = parse_token)]
+    pub(crate) token: Option<String>,
+
+    /// Let sessions take transactions from this node, by signature: a URL, or a name such as localhost
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
 
     /// Accepted because editors pass it to every adapter
     #[arg(long, hide = true, conflicts_with = "port")]
@@ -151,6 +161,14 @@ pub(crate) struct GdbServerArgs {
     /// target/deploy are found anyway
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) symbols: Vec<PathBuf>,
+}
+
+fn parse_token(text: &str) -> Result<String, String> {
+    const CHARACTERS_MIN: usize = 16;
+    match text.chars().count() < CHARACTERS_MIN {
+        true => Err(format!("it has less than {CHARACTERS_MIN} characters, and could be guessed")),
+        false => Ok(text.to_owned()),
+    }
 }
 
 fn parse_rule(text: &str) -> Result<(String, String), String> {

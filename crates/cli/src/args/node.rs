@@ -1,5 +1,7 @@
 //! Arguments of `selkie node`, which are also the keys of its configuration file.
 
+mod limits;
+
 use std::{
     net::{IpAddr, ToSocketAddrs as _},
     path::PathBuf,
@@ -59,6 +61,12 @@ pub(crate) struct NodeArgs {
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) open_cheatcodes: bool,
+
+    /// Names of this machine, beside `localhost` and addresses, by which clients on it may call
+    /// cheatcodes
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rpc_host: Vec<String>,
 
     /// Keep the state in this folder [default: in memory]
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -220,11 +228,15 @@ pub(crate) struct NodeArgs {
 
     #[command(flatten)]
     #[serde(flatten)]
+    pub(crate) limits: limits::LimitArgs,
+
+    #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) ignored: IgnoredArgs,
 }
 
-/// Options of solana-test-validator that change nothing here: there is no gossip, and no file that
-/// grows.
+/// Options of solana-test-validator that change nothing here: `effects` says why each of them has no
+/// effect.
 #[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct IgnoredArgs {
@@ -292,15 +304,7 @@ pub(crate) struct IgnoredArgs {
     /// Accepted: limits of subscriptions are the server's own
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
-    rpc_pubsub_max_active_subscriptions: Option<u64>,
-    /// Accepted: limits of subscriptions are the server's own
-    #[arg(long, hide = true)]
-    #[serde(skip_serializing)]
     rpc_pubsub_queue_capacity_items: Option<u64>,
-    /// Accepted: limits of subscriptions are the server's own
-    #[arg(long, hide = true)]
-    #[serde(skip_serializing)]
-    rpc_pubsub_queue_capacity_bytes: Option<u64>,
     /// Accepted: connections have no threads of their own
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
@@ -309,56 +313,30 @@ pub(crate) struct IgnoredArgs {
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     rpc_pubsub_notification_threads: Option<u64>,
-    /// Accepted with a warning
+    /// Accepted, without an effect
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     enable_rpc_bigtable_ledger_storage: bool,
-    /// Accepted with a warning
+    /// Accepted, without an effect
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     enable_bigtable_ledger_upload: bool,
-    /// Accepted with a warning
+    /// Accepted, without an effect
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     rpc_bigtable_instance: Option<String>,
-    /// Accepted with a warning
+    /// Accepted, without an effect
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     rpc_bigtable_app_profile_id: Option<String>,
-    /// Accepted with a warning
+    /// Accepted, without an effect
     #[arg(long, hide = true, num_args = 1.., alias = "accountsdb-plugin-config")]
     #[serde(skip_serializing)]
     geyser_plugin_config: Vec<String>,
-    /// Accepted with a warning
+    /// Accepted, without an effect
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     transaction_account_lock_limit: Option<u64>,
-}
-
-impl IgnoredArgs {
-    /// Returns what was asked for and is not there, each with the reason.
-    pub(crate) fn missing(&self) -> Vec<(&'static str, &'static str)> {
-        const BIGTABLE: &str = "BigTable is not supported: the history is in the ledger";
-        const GEYSER: &str = "plugins are not supported: subscribe instead";
-        const LOCKS: &str = "the limit of account locks is that of the features";
-        let asked = [
-            (
-                self.enable_rpc_bigtable_ledger_storage,
-                "--enable-rpc-bigtable-ledger-storage",
-                BIGTABLE,
-            ),
-            (self.enable_bigtable_ledger_upload, "--enable-bigtable-ledger-upload", BIGTABLE),
-            (self.rpc_bigtable_instance.is_some(), "--rpc-bigtable-instance", BIGTABLE),
-            (self.rpc_bigtable_app_profile_id.is_some(), "--rpc-bigtable-app-profile-id", BIGTABLE),
-            (!self.geyser_plugin_config.is_empty(), "--geyser-plugin-config", GEYSER),
-            (
-                self.transaction_account_lock_limit.is_some(),
-                "--transaction-account-lock-limit",
-                LOCKS,
-            ),
-        ];
-        asked.into_iter().filter(|(asked, ..)| *asked).map(|(_, name, why)| (name, why)).collect()
-    }
 }
 
 /// What stands for the current slot of the cluster at `--url`.

@@ -111,7 +111,7 @@ pub(crate) struct InspectArgs {
     pub(crate) output: Option<PathBuf>,
 
     /// List the methods with their parameters
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long, conflicts_with_all = ["output", "replay", "transaction", "symbols"])]
     pub(crate) methods: bool,
 
     /// Also look here for debug information: .so and .so.debug files, or folders of them

@@ -84,11 +84,11 @@ pub(crate) struct SendArgs {
     pub(crate) lookup_table: Vec<String>,
 
     /// Do not check signatures; signers need no key
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sign_only")]
     pub(crate) skip_signatures: bool,
 
     /// Accept a transaction with any blockhash
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sign_only")]
     pub(crate) any_blockhash: bool,
 
     /// Write logs and names as they are, with their control characters and line breaks

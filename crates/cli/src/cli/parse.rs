@@ -2,15 +2,24 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::{ColorChoice, Error, Parser as _};
+use clap::{ColorChoice, CommandFactory as _, Error, FromArgMatches as _};
 
 use super::{Cli, suggestions};
-use crate::ui::Ui;
+use crate::{effects::Given, ui::Ui};
 
 /// Parses the command line. On `Err`, help, the version or an error was printed, and the process
 /// should exit with this code.
-pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
-    Cli::try_parse_from(&arguments).map_err(|error| show(&error, &arguments))
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<(Cli, Given), ExitCode> {
+    try_parse(&arguments).map_err(|error| show(&error, &arguments))
+}
+
+/// Parses the command line, and tells which arguments it has.
+pub(super) fn try_parse(arguments: &[OsString]) -> Result<(Cli, Given), Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    let given = Given::new(&command, &matches);
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok((cli, given))
 }
 
 fn show(error: &Error, arguments: &[OsString]) -> ExitCode {

@@ -1,9 +1,10 @@
 //! `selkie dap`.
 
+mod socket;
+
 use std::{
-    io::{self, BufReader},
-    net::{Ipv4Addr, TcpListener, TcpStream},
-    path::PathBuf,
+    io,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result};
@@ -15,18 +16,23 @@ use selkie_debug::{
 use crate::{
     args::debug::DapArgs,
     debuggee::{Debuggee, find_source},
-    ui::{Advise as _, Status, Ui},
+    ui::{Status, Ui},
 };
 
-/// The files of this machine.
+/// The files of this machine, for the editor that has started this process.
 #[derive(Default)]
 struct Disk {
     /// The folder of the session, which relative paths are in.
     folder: PathBuf,
 }
 
-impl Surroundings for Disk {
-    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
+impl Disk {
+    /// Opens what an editor asks for, with transactions by signature from the node at `url`.
+    fn open_from(
+        &mut self,
+        arguments: &LaunchArguments,
+        url: Option<&str>,
+    ) -> Result<Session, String> {
         let folder = arguments.cwd.as_ref().map_or_else(PathBuf::new, PathBuf::from);
         let symbols: Vec<PathBuf> = arguments.symbols.iter().map(|it| folder.join(it)).collect();
         if arguments.replay.is_empty() {
@@ -36,7 +42,7 @@ impl Surroundings for Disk {
         }
         let debuggee = Debuggee {
             path: &folder.join(&arguments.replay),
-            url: arguments.url.as_deref(),
+            url,
             transaction: arguments.transaction,
             test: None,
             symbols: &symbols,
@@ -48,8 +54,19 @@ impl Surroundings for Disk {
         debuggee.open(&folder).map_err(|error| format!("{error:#}"))
     }
 
+    fn find(&self, path: &str) -> Option<String> {
+        let folder: &Path = &self.folder;
+        Some(find_source(folder, path)?.to_string_lossy().into_owned())
+    }
+}
+
+impl Surroundings for Disk {
+    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
+        self.open_from(arguments, arguments.url.as_deref())
+    }
+
     fn find_source(&self, path: &str) -> Option<String> {
-        Some(find_source(&self.folder, path)?.to_string_lossy().into_owned())
+        self.find(path)
     }
 }
 
@@ -60,28 +77,6 @@ pub(crate) fn run(ui: &mut Ui, args: &DapArgs) -> Result<Status> {
             let ended = serve(&mut input, &mut io::stdout(), Box::new(Disk::default()));
             Ok(Status::of(ended.context("the editor's messages")? == Ended::Orderly))
         }
-        Some(port) => listen(ui, port),
+        Some(port) => socket::listen(ui, port, args),
     }
-}
-
-/// Serves one editor after the other.
-fn listen(ui: &mut Ui, port: u16) -> Result<Status> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-    let listener = listener
-        .with_context(|| format!("cannot listen on port {port}"))
-        .advise("choose another port, or 0 for a free one")?;
-    ui.aside(&format!("listening on {}\n", listener.local_addr()?))?;
-    for stream in listener.incoming() {
-        // One editor's failure does not end the others' sessions.
-        if let Err(error) = stream.and_then(|stream| serve_stream(&stream)) {
-            ui.warning(&format!("a session ended: {error}"))?;
-        }
-    }
-    Ok(Status::Success)
-}
-
-fn serve_stream(stream: &TcpStream) -> io::Result<()> {
-    let mut input = BufReader::new(stream);
-    let mut output = stream;
-    serve(&mut input, &mut output, Box::new(Disk::default())).map(|_| ())
 }

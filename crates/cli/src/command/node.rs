@@ -18,28 +18,48 @@ use tokio::runtime::Runtime;
 use crate::{
     args::node::NodeArgs,
     command::node::signals::Signals,
+    effects,
     ui::{Advise as _, Status, Ui},
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &NodeArgs) -> Result<Status> {
-    let missing = args.ignored.missing();
-    let args = config::merge(args)?;
+    let args = config::merge(args, &mut ui.given)?;
+    ui.warn_of_effects()?;
     if args.print_config {
         write!(ui.out, "{}", config::print(&args)?)?;
         return Ok(Status::Success);
     }
     ui.show_raw(args.raw);
-    for (option, why) in missing {
-        ui.warning(&format!("{option} has no effect: {why}"))?;
-    }
     logging::start(&args)?;
-    let node = Node::start(options::node(&args)?)?;
+    let options = options::node(&args)?;
+    let first_slot = options.first_slot;
+    let node = Node::start(options)?;
+    warn_of_ledger(ui, &args, &node, first_slot)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = serve(ui, &args, &node, &runtime);
     // Requests that still run are cut off.
     runtime.shutdown_timeout(core::time::Duration::from_millis(200));
     node.stop()?;
     outcome
+}
+
+/// Warns of what the node has found in the folder of the ledger.
+fn warn_of_ledger(ui: &mut Ui, args: &NodeArgs, node: &Node, first_slot: u64) -> Result<()> {
+    let info = node.info();
+    if let Some(slot) = info.restored_slot {
+        ui.warn_of_effects_if(effects::EXISTING_LEDGER)?;
+        if first_slot <= slot {
+            ui.warn_of_effects_if(effects::LATER_LEDGER)?;
+        }
+    }
+    if let Some(folder) = args.ledger.as_ref().filter(|_| info.found_empty_ledger) {
+        ui.warning(&format!(
+            "the ledger in {} holds nothing, so a new cluster begins",
+            folder.display()
+        ))?;
+        ui.help("restore a copy of the folder if it should not be empty");
+    }
+    Ok(())
 }
 
 /// Serves until the process is asked to stop.

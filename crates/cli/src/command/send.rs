@@ -17,6 +17,7 @@ use crate::{
     amount,
     args::send::{AirdropArgs, SendArgs},
     cluster::lookup_addresses,
+    effects,
     names::Payer,
     program::read,
     sent::{self, How},
@@ -40,6 +41,7 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
     }
     let transaction = match input(&session, args)? {
         Input::Transaction(mut transaction) => {
+            ui.warn_of_effects_if(effects::SIGNED_TRANSACTION)?;
             let keys: Vec<&Keypair> = keys.iter().collect();
             sent::add_signatures(&mut transaction, &keys);
             transaction

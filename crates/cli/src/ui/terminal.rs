@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn our_styles_are_kept() {
-        let ours = "\x1b[1m\x1b[31merror\x1b[0m: a\n\tb\x1b[0m";
+        // Diagnostics of the assembler have weight and colour in one.
+        let ours = "\x1b[1m\x1b[31merror\x1b[0m: a\n\tb\x1b[0m\x1b[1;33mwarning\x1b[0m";
         assert_eq!(shown(ours), ours);
         let diagnostic = "\x1b[1;31merror\x1b[0m: it\n\x1b[1;34m -->\x1b[0m a.s:1:1";
         assert_eq!(shown(diagnostic), diagnostic);

@@ -54,6 +54,8 @@ pub struct LaunchArguments {
     pub stop_on_entry: bool,
     /// Whether steps stop in the standard library and in other packages.
     pub step_into_libraries: bool,
+    /// What an adapter that others can connect to asks for, too.
+    pub token: Option<String>,
     /// The folder that relative paths are in.
     pub cwd: Option<String>,
 }

@@ -37,12 +37,18 @@ pub(super) struct Request {
 /// If the input cannot be read or is no message of the protocol.
 pub(super) fn read(input: &mut dyn BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut length = None;
-    for _ in 0..HEADER_LINES_MAX {
+    for number in 0..HEADER_LINES_MAX {
         let mut line = Vec::new();
         if input.take(HEADER_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
         let line = String::from_utf8_lossy(&line);
+        if number == 0 && is_http(&line) {
+            return Err(malformed(
+                "it sent an HTTP request, as a page in a browser does, and no message of the Debug \
+                 Adapter Protocol",
+            ));
+        }
         let Some((name, value)) = line.trim().split_once(':') else {
             match (line.trim().is_empty(), length) {
                 (true, Some(length)) => return body(input, length).map(Some),
@@ -54,6 +60,14 @@ pub(super) fn read(input: &mut dyn BufRead) -> io::Result<Option<Vec<u8>>> {
         }
     }
     Err(malformed("the header of a message has too many lines"))
+}
+
+/// Whether a line is the first one of an HTTP request: a method, a target and the version. A target may
+/// have a colon, and would make the line a header.
+fn is_http(line: &str) -> bool {
+    let (first, rest) = line.trim_end().split_once(' ').unwrap_or((line, ""));
+    let is_method = !first.is_empty() && first.bytes().all(|it| it.is_ascii_uppercase());
+    is_method && !rest.is_empty() || rest.contains(" HTTP/")
 }
 
 fn body(input: &mut dyn BufRead, length: u64) -> io::Result<Vec<u8>> {

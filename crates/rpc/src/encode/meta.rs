@@ -88,7 +88,8 @@ pub(crate) fn inner_instructions(all: &[InnerInstructions], inner: Inner<'_>) ->
 }
 
 /// Returns token balances as the ledger has them: the amount with the mint's decimals, without interest
-/// and multiplier, which change with time (agave: `transaction_balances.rs`, `SvmTokenInfo`).
+/// and multiplier, which change with time (agave: `ledger/src/transaction_balances.rs`,
+/// `svm_token_info_to_token_balance`).
 pub(crate) fn token_balances(balances: &[TokenBalance]) -> Value {
     let show = |it: &TokenBalance| {
         json!({

@@ -181,6 +181,8 @@ pub(super) fn get_minimum_balance(call: &Call<'_>, params: &mut Params) -> Resul
 #[serde(rename_all = "camelCase", default, expecting = "struct RpcSupplyConfig")]
 struct SupplyConfig {
     commitment: Commitment,
+    #[allow(dead_code, reason = "there are no such accounts to list")]
+    exclude_non_circulating_accounts_list: bool,
 }
 
 /// Returns the lamports of all accounts, all of which circulate.
@@ -201,6 +203,8 @@ pub(super) fn get_supply(call: &Call<'_>, params: &mut Params) -> Result<Value, 
 #[serde(rename_all = "camelCase", default, expecting = "struct RpcLargestAccountsConfig")]
 struct LargestConfig {
     commitment: Commitment,
+    #[allow(dead_code, reason = "they are always sorted")]
+    sort_results: Option<bool>,
     filter: Option<LargestFilter>,
 }
 

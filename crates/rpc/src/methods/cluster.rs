@@ -163,9 +163,38 @@ pub(super) fn get_inflation_rate(call: &Call<'_>, _: &mut Params) -> Result<Valu
     Ok(json!({ "epoch": epoch, "foundation": 0.0, "total": 0.0, "validator": 0.0 }))
 }
 
-pub(super) fn get_inflation_reward(_: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, expecting = "struct RpcEpochConfig")]
+struct EpochConfig {
+    epoch: Option<u64>,
+    commitment: Commitment,
+    min_context_slot: Option<u64>,
+}
+
+/// Nobody is rewarded. As in agave, there is an answer once the epoch after the one that is asked for has
+/// a block, which is where rewards would be.
+pub(super) fn get_inflation_reward(
+    call: &Call<'_>,
+    params: &mut Params,
+) -> Result<Value, RpcError> {
     let addresses: Vec<String> = params.required(0)?;
-    addresses.iter().map(|text| parse_key(text).map(|_| Value::Null)).collect()
+    let addresses: Vec<Pubkey> =
+        addresses.iter().map(|text| parse_key(text)).collect::<Result<_, _>>()?;
+    let config: EpochConfig = params.or_default(1)?;
+    let (commitment, min_context_slot) = (config.commitment, config.min_context_slot);
+    let view = call.view(ContextConfig { commitment, min_context_slot })?;
+    let epoch = config.epoch.unwrap_or_else(|| view.epoch_info().epoch.saturating_sub(1));
+    let schedule = &call.node.info().epoch_schedule;
+    let slot = schedule.get_first_slot_in_epoch(epoch.saturating_add(1));
+    let first_available = call.node.first_available_block();
+    if slot < first_available {
+        return Err(RpcError::block_cleaned_up(slot, first_available));
+    }
+    let level = commitment.at_least_confirmed()?;
+    match call.node.blocks(slot, None, 1, level).is_empty() {
+        true => Err(RpcError::block_not_available(slot)),
+        false => Ok(addresses.iter().map(|_| Value::Null).collect()),
+    }
 }
 
 pub(super) fn get_highest_snapshot_slot(_: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use selkie_node::{AddressQuery, Block, Landed, NoBlock};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentLevel;
@@ -26,11 +27,19 @@ const SIGNATURES_MAX: usize = 1000;
 /// The most slots that `getBlocks` looks at.
 const BLOCKS_MAX: u64 = 500_000;
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "struct RpcSignatureStatusConfig")]
+struct StatusConfig {
+    #[allow(dead_code, reason = "the history is always searched")]
+    search_transaction_history: bool,
+}
+
 pub(super) fn get_signature_statuses(
     call: &Call<'_>,
     params: &mut Params,
 ) -> Result<Value, RpcError> {
     let texts: Vec<String> = params.required(0)?;
+    let _: Option<StatusConfig> = params.optional(1)?;
     if texts.len() > STATUSES_MAX {
         let text = format!("Too many inputs provided; max {STATUSES_MAX}");
         return Err(RpcError::invalid_params(text));
@@ -175,7 +184,7 @@ pub(super) fn get_blocks(call: &Call<'_>, params: &mut Params) -> Result<Value, 
     let last: Option<u64> = if at == 1 { None } else { params.optional(1)? };
     let config: ContextConfig = params.or_default(at)?;
     let level = config.commitment.at_least_confirmed()?;
-    let newest = call.node.slot(level);
+    let newest = call.view(config)?.slot();
     let last = last.unwrap_or_else(|| first.saturating_add(BLOCKS_MAX)).min(newest);
     if last.saturating_sub(first) > BLOCKS_MAX {
         let text = format!("Slot range too large; max {BLOCKS_MAX}");
@@ -197,6 +206,7 @@ pub(super) fn get_blocks_with_limit(
     if limit > BLOCKS_MAX {
         return Err(RpcError::invalid_params(format!("Limit too large; max {BLOCKS_MAX}")));
     }
+    call.view(config)?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     Ok(json!(call.node.blocks(first, None, limit, level)))
 }

@@ -28,6 +28,10 @@ use crate::{
 /// The most addresses that `getRecentPrioritizationFees` takes.
 const FEE_ADDRESSES_MAX: usize = 128;
 
+/// What a simulation answers, and a failed preflight does not.
+const NOT_OF_PREFLIGHT: [&str; 5] =
+    ["loadedAddresses", "postBalances", "postTokenBalances", "preBalances", "preTokenBalances"];
+
 pub(super) fn get_latest_blockhash(
     call: &Call<'_>,
     params: &mut Params,
@@ -72,7 +76,7 @@ pub(super) fn send_transaction(call: &Call<'_>, params: &mut Params) -> Result<V
     let config: SendConfig = params.or_default(1)?;
     let transaction = wire::transaction(&text, config.encoding)?;
     let options = SendOptions {
-        skip_preflight: config.skip_preflight.unwrap_or_default(),
+        skip_preflight: config.skip_preflight,
         preflight_commitment: config.preflight_commitment.level(),
         max_retries: config.max_retries,
     };
@@ -92,7 +96,11 @@ fn refusal(error: SendError) -> RpcError {
             RpcError::invalid_params(format!("invalid transaction: {error}"))
         }
         SendError::Preflight(simulation) => {
-            let value = simulation_value(&simulation, Value::Null);
+            let mut value = simulation_value(&simulation, Value::Null);
+            // Agave leaves these out of what comes with the error (`send_transaction`).
+            for name in NOT_OF_PREFLIGHT {
+                value[name] = Value::Null;
+            }
             match &simulation.result {
                 Err(error) => RpcError::preflight_failure(error, value),
                 Ok(()) => RpcError::internal("the simulation succeeded"),
@@ -111,8 +119,8 @@ pub(super) fn simulate_transaction(
 ) -> Result<(), RpcError> {
     let encoded: String = params.required(0)?;
     let config: SimulateConfig = params.or_default(1)?;
-    let verify = config.sig_verify.unwrap_or_default();
-    let replace = config.replace_recent_blockhash.unwrap_or_default();
+    let verify = config.sig_verify;
+    let replace = config.replace_recent_blockhash;
     let transaction = wire::transaction(&encoded, config.encoding)?;
     if verify && replace {
         let text = "sigVerify may not be used with replaceRecentBlockhash";
@@ -127,7 +135,7 @@ pub(super) fn simulate_transaction(
     let options = SimulateOptions { verify_signatures: verify, replace_blockhash: replace };
     let simulation = view.simulate(&transaction, &options);
     let inner = match config.inner_instructions {
-        Some(true) if simulation.is_processed => {
+        true if simulation.is_processed => {
             let keys: Vec<Pubkey> = simulation.accounts.iter().map(|(key, _)| *key).collect();
             meta::inner_instructions(&simulation.meta.inner_instructions, Inner::Parsed(&keys))
         }

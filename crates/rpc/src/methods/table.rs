@@ -122,7 +122,7 @@ pub const METHODS: &[Method] = &[
     quick("getIdentity", "", "the node's address", cluster::get_identity),
     quick("getInflationGovernor", "[config]", "no inflation", cluster::get_inflation_governor),
     quick("getInflationRate", "", "no inflation", cluster::get_inflation_rate),
-    quick("getInflationReward", "pubkeys, [config]", "null for each address", cluster::get_inflation_reward),
+    quick("getInflationReward", "pubkeys, [config]", "null for each address, once the epoch after the one in the configuration, or the last one, has a block", cluster::get_inflation_reward),
     slow("getLargestAccounts", "[config]", "the 20 richest accounts", accounts::get_largest_accounts),
     quick("getLatestBlockhash", "[config]", "blockhash and last valid block height", sending::get_latest_blockhash),
     Method { weight: Weight::Quick, ..written("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's", votes::get_leader_schedule) },

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use super::{BuildArgs, report, sizes, source::output_path};
 use crate::{
     command::{check, link},
-    files, folders, keys,
+    effects, files, folders, keys,
     program::{assemble, diagnostics_json, read, show_diagnostics},
     ui::{Advise as _, DIM, Ui},
 };
@@ -147,6 +147,12 @@ impl<'a> Job<'a> {
             let forms = Forms { program: read(program)?, debug: read(debug)? };
             let report = self.report(ui, &stamp, &forms, true)?;
             return self.report_idl(ui, report);
+        }
+        if !matches!(self.project.language, Language::Rust(_)) {
+            ui.warn_of_effects_if(effects::NOT_RUST)?;
+        }
+        if matches!(self.project.language, Language::Assembly(_)) {
+            ui.warn_of_effects_if(effects::IN_ASSEMBLY)?;
         }
         let begun = SystemTime::now();
         let compiled = match &self.project.language {

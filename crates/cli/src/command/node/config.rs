@@ -10,13 +10,14 @@ use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, Args as _, Command};
 use selkie_isa::input;
 
-use crate::{args::node::NodeArgs, keys, ui::Advise as _};
+use crate::{args::node::NodeArgs, effects::Given, keys, ui::Advise as _};
 
 /// Options that a configuration file cannot have.
 const UNSTORED: &[&str] = &["config", "print-config"];
 
-/// Returns the options of the configuration file, overridden by those of the command line.
-pub(super) fn merge(args: &NodeArgs) -> Result<NodeArgs> {
+/// Returns the options of the configuration file, overridden by those of the command line. Adds those of
+/// the file to what was given.
+pub(super) fn merge(args: &NodeArgs, given: &mut Given) -> Result<NodeArgs> {
     let path = args.config.as_ref().filter(|path| !is_of_solana_cli(path));
     let Some(path) = path else { return Ok(args.clone()) };
     let shown = path.display();
@@ -27,9 +28,23 @@ pub(super) fn merge(args: &NodeArgs) -> Result<NodeArgs> {
         .with_context(|| format!("{shown} is not a configuration of the node"))
         .advise("`selkie node --print-config` prints one")?;
     let mut file: toml::Table = toml::from_str(&text)?;
+    for (name, value) in &file {
+        if *value != toml::Value::Boolean(false) && !given.has(&format!("--{name}")) {
+            given.add(format!("--{name}"), values(value));
+        }
+    }
     file.extend(toml::Table::try_from(args)?);
     let merged: NodeArgs = file.try_into()?;
     Ok(NodeArgs { print_config: args.print_config, ..merged })
+}
+
+/// Returns the values of an option as they would be typed.
+fn values(value: &toml::Value) -> Vec<String> {
+    match value {
+        toml::Value::Array(all) => all.iter().flat_map(values).collect(),
+        toml::Value::String(text) => vec![text.clone()],
+        other => vec![other.to_string()],
+    }
 }
 
 /// Returns whether a file is named as configurations of the Solana CLI are, which solana-test-validator

@@ -55,7 +55,7 @@ pub(super) async fn run(
             Ok(Event::Received(signature)) => received.add(signature),
             Ok(Event::Block { commitment: CommitmentLevel::Processed, block }) => {
                 show_block(ui, args, &block, &mut received)?;
-                if args.traces && !ui.json {
+                if args.traces && !ui.json && args.log_format != Some(LogFormatArg::Json) {
                     show_calls(ui, node, &block)?;
                 }
             }

@@ -32,8 +32,9 @@ pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
         websocket_port: args.ws_port.or(default.websocket_port),
         quic_port: args.tpu_port.or(default.quic_port),
         open_cheatcodes: args.open_cheatcodes,
+        hosts: args.rpc_host.clone(),
         fetches: args.fork.is_some(),
-        ..default
+        limits: args.limits.limits(),
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
             "mint": mint,
             "ledger": args.ledger,
             "slot": slot,
+            "restoredSlot": info.restored_slot,
+            "foundEmptyLedger": info.found_empty_ledger,
             "version": API_VERSION,
         });
         writeln!(ui.out, "{line}")?;

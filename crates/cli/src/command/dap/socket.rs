@@ -1,0 +1,175 @@
+//! The debug adapter on a port: any process of this machine can connect to it, and any page in a browser
+//! can make one send a request.
+//!
+//! So a session begins with a token, which only the user has; requests over HTTP are refused where messages
+//! are read; a client has a time to begin a session, and there are so many clients at once. A session reads
+//! regular files alone, as all that opens files by `selkie_isa::input`, and no other server than the one
+//! that the user has named.
+
+use std::{
+    cell::Cell,
+    io::{self, BufReader, Read},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    rc::Rc,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+use selkie::{Keypair, Signer as _};
+use selkie_debug::{
+    Session,
+    dap::{LaunchArguments, Surroundings, serve},
+};
+
+use super::Disk;
+use crate::{
+    args::debug::DapArgs,
+    ui::{Advise as _, Status, Ui},
+};
+
+/// The most clients at once.
+const CLIENTS_MAX: usize = 8;
+/// How long a client may take to begin a session.
+const LAUNCH_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What the user has said about sessions.
+struct Terms {
+    token: String,
+    /// Where transactions are taken from by their signatures.
+    url: Option<String>,
+}
+
+/// Serves editors, each on a thread.
+pub(super) fn listen(ui: &mut Ui, port: u16, args: &DapArgs) -> Result<Status> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    let listener = listener
+        .with_context(|| format!("cannot listen on port {port}"))
+        .advise("choose another port, or 0 for a free one")?;
+    ui.aside(&format!("listening on {}\n", listener.local_addr()?))?;
+    // The address of a new key is as hard to guess as the key.
+    let token = args.token.clone().unwrap_or_else(|| {
+        let token = Keypair::new().pubkey().to_string();
+        // There is nowhere to report a failure to write.
+        let _ = ui.aside(&format!("token for the configuration of a session: {token}\n"));
+        token
+    });
+    let terms = Terms { token, url: args.url.clone() };
+    let ui = Mutex::new(ui);
+    let warn = |text: &str| {
+        // There is nowhere to report a failure to write.
+        let _ = ui.lock().unwrap_or_else(PoisonError::into_inner).warning(text);
+    };
+    let permit = Arc::new(());
+    thread::scope(|scope| {
+        for stream in listener.incoming() {
+            // One is held here.
+            let is_full = Arc::strong_count(&permit) > CLIENTS_MAX;
+            match stream {
+                Ok(_) if is_full => {
+                    warn(&format!("a client was sent away: there are {CLIENTS_MAX} already"));
+                }
+                Ok(stream) => {
+                    let (permit, terms, warn) = (Arc::clone(&permit), &terms, &warn);
+                    scope.spawn(move || {
+                        // One editor's failure does not end the others' sessions.
+                        if let Err(error) = serve_stream(&stream, terms) {
+                            warn(&format!("a session ended: {error}"));
+                        }
+                        drop(permit);
+                    });
+                }
+                Err(error) => warn(&format!("a client could not connect: {error}")),
+            }
+        }
+    });
+    Ok(Status::Success)
+}
+
+fn serve_stream(stream: &TcpStream, terms: &Terms) -> io::Result<()> {
+    let has_begun = Rc::new(Cell::new(false));
+    let input = Input { stream, has_begun: Rc::clone(&has_begun), until: launch_deadline() };
+    let mut output = stream;
+    let surroundings = Guarded {
+        disk: Disk::default(),
+        token: terms.token.clone(),
+        url: terms.url.clone(),
+        has_begun,
+    };
+    serve(&mut BufReader::new(input), &mut output, Box::new(surroundings)).map(|_| ())
+}
+
+#[expect(clippy::disallowed_methods, reason = "clients have a time of this machine's clock")]
+fn launch_deadline() -> Instant {
+    Instant::now() + LAUNCH_TIMEOUT
+}
+
+/// What a client sends, for as long as it may take to begin a session, and then without end.
+struct Input<'a> {
+    stream: &'a TcpStream,
+    has_begun: Rc<Cell<bool>>,
+    until: Instant,
+}
+
+impl Read for Input<'_> {
+    #[expect(clippy::disallowed_methods, reason = "clients have a time of this machine's clock")]
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let late = || {
+            let text = format!("the client began none in {} s", LAUNCH_TIMEOUT.as_secs());
+            io::Error::new(io::ErrorKind::TimedOut, text)
+        };
+        if self.has_begun.get() {
+            self.stream.set_read_timeout(None)?;
+            return self.stream.read(bytes);
+        }
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(late());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
+            _ => error,
+        })
+    }
+}
+
+/// The files of this machine, for clients that know the token.
+struct Guarded {
+    disk: Disk,
+    token: String,
+    url: Option<String>,
+    has_begun: Rc<Cell<bool>>,
+}
+
+impl Surroundings for Guarded {
+    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
+        let given = arguments.token.as_deref().unwrap_or_default();
+        if !is_same(given.as_bytes(), self.token.as_bytes()) {
+            let why = "the configuration has no `token`, or a wrong one: it is what `selkie dap --port` \
+                       prints when it starts, or takes by --token";
+            return Err(why.to_owned());
+        }
+        if let Some(url) = arguments.url.as_ref().filter(|it| self.url.as_ref() != Some(*it)) {
+            return Err(format!(
+                "a session over a port takes no transactions from {url}: start the adapter with \
+                 `selkie dap --port PORT --url {url}`"
+            ));
+        }
+        let url = self.url.clone();
+        let session = self.disk.open_from(arguments, url.as_deref())?;
+        self.has_begun.set(true);
+        Ok(session)
+    }
+
+    fn find_source(&self, path: &str) -> Option<String> {
+        self.disk.find(path)
+    }
+}
+
+/// Compares in a time that does not depend on where the texts differ.
+fn is_same(left: &[u8], right: &[u8]) -> bool {
+    let difference = left.iter().zip(right).fold(0, |sum, (left, right)| sum | (left ^ right));
+    left.len() == right.len() && difference == 0
+}
