@@ -10,6 +10,7 @@
 //! | [`listing`] | disassembly as data, as text that assembles again, and as anza sbpf prints it |
 //! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz output |
 //! | [`source`] | source lines and inlined functions of instructions |
+//! | `own` | which source files are the user's own, and which a library's |
 //! | [`dwarf`] | the DWARF sections of a file, if they can be read in linear time |
 //! | [`symbols`] | the functions of a symbol table; demangling |
 //! | [`stack`] | the stack use of each function |
@@ -26,6 +27,7 @@ pub mod frame;
 mod image;
 pub mod listing;
 mod names;
+mod own;
 pub mod program;
 mod salvage;
 pub mod source;
@@ -36,6 +38,7 @@ pub use crate::{
     cfg::{Block, DotOptions, Graph},
     listing::{Line, Listing, TextOptions},
     names::Labels,
+    own::{OwnCode, is_library},
     program::{Instruction, Program, instruction_text},
     source::{CodeLocation, Frame, Location, SourceMap},
     stack::{StackUse, stack_use},

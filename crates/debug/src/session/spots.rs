@@ -8,10 +8,7 @@ use std::sync::Arc;
 use selkie_inspect::Location;
 
 use super::Model;
-use crate::{
-    history::Moment,
-    info::{EntryId, is_library},
-};
+use crate::{history::Moment, info::EntryId};
 
 /// The line that an instruction belongs to, and the functions around it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -54,7 +51,9 @@ impl Model {
         let calls = scopes.iter().map(|it| it.call.clone());
         let mut locations = core::iter::once(program.info.location(pc)).chain(calls);
         let counts = |it: &Option<Location>| {
-            it.as_ref().is_some_and(|it| self.steps_into_libraries || !is_library(&it.file))
+            it.as_ref().is_some_and(|it| {
+                self.steps_into_libraries || program.info.own().contains(&it.file)
+            })
         };
         let Some(index) = locations.position(|it| counts(&it)) else { return Spot::default() };
         let location = match index.checked_sub(1) {
