@@ -5,7 +5,7 @@ use std::{fmt::Display, io::Write as _, ops::Range};
 use anyhow::Result;
 use selkie_elf::Executable;
 pub(crate) use selkie_inspect::instruction_text;
-use selkie_inspect::{CodeLocation, Graph, Labels, Program, SourceMap, Style};
+use selkie_inspect::{Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -30,6 +30,17 @@ pub(crate) fn location_json(CodeLocation { pc, function, location }: &CodeLocati
         "line": location.as_ref().map(|it| it.line),
         "column": location.as_ref().and_then(|it| it.column),
     })
+}
+
+/// Returns the frames of a backtrace as JSON, the innermost one first; unknown fields are null.
+pub(crate) fn frames_json(backtrace: &Backtrace) -> Value {
+    let frames = backtrace.frames.iter().map(|it| {
+        let (function, location) = (it.function.clone(), it.location.clone());
+        let mut frame = location_json(&CodeLocation { pc: it.pc, function, location });
+        (frame["inlined"], frame["own"]) = (it.is_inlined.into(), it.is_own.into());
+        frame
+    });
+    frames.collect()
 }
 
 /// Shows the instruction at a slot and its location.

@@ -10,6 +10,7 @@
 //! | [`listing`] | disassembly as data, as text that assembles again, and as anza sbpf prints it |
 //! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz output |
 //! | [`source`] | source lines and inlined functions of instructions |
+//! | [`backtrace`] | the frames around an instruction, from the user's own code on |
 //! | `own` | which source files are the user's own, and which a library's |
 //! | [`dwarf`] | the DWARF sections of a file, if they can be read in linear time |
 //! | [`symbols`] | the functions of a symbol table; demangling |
@@ -21,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backtrace;
 pub mod cfg;
 pub mod dwarf;
 pub mod frame;
@@ -35,6 +37,7 @@ pub mod stack;
 pub mod symbols;
 
 pub use crate::{
+    backtrace::{Backtrace, BacktraceFrame},
     cfg::{Block, DotOptions, Graph},
     listing::{Line, Listing, TextOptions},
     names::Labels,

@@ -141,6 +141,13 @@ impl SourceMap {
         Some(frames)
     }
 
+    /// Returns whether there are lines: whether the program was built with debug information.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        Sections::read(&self.bytes).get(".debug_line").is_some_and(|it| !it.bytes.is_empty())
+            && self.lines().is_some()
+    }
+
     /// Returns which of the source files are the user's own.
     pub fn own(&self) -> &OwnCode {
         self.own.get_or_init(|| {

@@ -239,6 +239,13 @@ impl Svm {
         Some(known_by)
     }
 
+    /// Returns the ELF file of a program; `None` if it is builtin or does not exist.
+    pub(crate) fn program_elf(&self, program: &Pubkey) -> Option<Vec<u8>> {
+        let accounts = &self.journal.state().accounts;
+        let file = ProgramFile::find(&accounts.account(program)?, accounts)?;
+        Some(file.bytes().to_vec())
+    }
+
     /// Returns what [`Receipt::trap`] and the notes on stale programs need later.
     pub(crate) fn evidence(
         &self,

@@ -1,0 +1,209 @@
+//! Backtraces for people: the first frame of the user's own is the place, inlined calls are frames, and
+//! those of libraries are folded.
+
+use core::fmt::{self, Write as _};
+
+use crate::source::{Frame, Location, SourceMap};
+
+/// A function around an instruction: one that has not returned, or one that was inlined into it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BacktraceFrame {
+    /// The slot of the instruction, or of the call that has not returned.
+    pub pc: usize,
+    /// The demangled name of the function.
+    pub function: Option<String>,
+    /// The position in the function, with the path as the compiler recorded it.
+    pub location: Option<Location>,
+    /// Whether the function was inlined into that of the next frame.
+    pub is_inlined: bool,
+    /// Whether the position is in the user's own code.
+    pub is_own: bool,
+    /// The position with a short path.
+    shown: String,
+    /// The number of the call site, from the innermost one: inlined calls share that of their function.
+    site: usize,
+}
+
+/// The functions around an instruction.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Backtrace {
+    /// The frames, the innermost one first.
+    pub frames: Vec<BacktraceFrame>,
+    /// The index of the place.
+    place: Option<usize>,
+}
+
+/// The beginnings of names of functions in which a panic is on its way. The line that panicked is
+/// outside of them, also of a handler of the user's own.
+const PANICKING: &[&str] = &[
+    "core::panicking::",
+    "std::panicking::",
+    "core::option::unwrap_failed",
+    "core::result::unwrap_failed",
+];
+
+impl Backtrace {
+    /// Makes the backtrace of call sites, the innermost one first: the instruction itself, the call of
+    /// its function, and so on.
+    #[must_use]
+    pub fn new(map: &SourceMap, pcs: impl IntoIterator<Item = usize>) -> Self {
+        let mut frames = Vec::new();
+        for (site, pc) in pcs.into_iter().enumerate() {
+            let mut found = map.frames_at(u32::try_from(pc).unwrap_or(u32::MAX));
+            if found.is_empty() {
+                found.push(Frame { function: None, location: None });
+            }
+            let outermost = found.len() - 1;
+            let own = map.own();
+            frames.extend(found.into_iter().enumerate().map(|(index, frame)| {
+                let Frame { function, location } = frame;
+                let is_own = location.as_ref().is_some_and(|it| own.contains(&it.file));
+                let shown = location.as_ref().map_or_else(String::new, |it| {
+                    let file = own.short(&it.file).into_owned();
+                    Location { file, ..it.clone() }.to_string()
+                });
+                let is_inlined = index < outermost;
+                BacktraceFrame { pc, function, location, is_inlined, is_own, shown, site }
+            }));
+        }
+        let place = place(&frames);
+        Self { frames, place }
+    }
+
+    /// Returns the first frame of the user's own; `None` if there is none, as without debug information.
+    #[must_use]
+    pub fn place(&self) -> Option<&BacktraceFrame> {
+        self.frames.get(self.place?)
+    }
+
+    /// Renders the place: `src/lib.rs:80:19 in amm::swap`.
+    #[must_use]
+    pub fn place_line(&self) -> Option<String> {
+        self.place().map(|it| format!("{} in {}", it.shown, it.name()))
+    }
+
+    /// Returns whether the place is more than the conversion of a value: of an error that another line
+    /// has decided on, as `?` does it.
+    #[must_use]
+    pub fn is_decided_here(&self) -> bool {
+        self.place().is_some_and(|it| !it.is_conversion())
+    }
+
+    /// Returns whether the place is there since values go out of scope, and nothing is decided.
+    #[must_use]
+    pub fn is_cleaning_up(&self) -> bool {
+        let inner = self.frames.iter().take(self.place.unwrap_or(0));
+        inner.filter_map(|it| it.function.as_ref()).any(|it| {
+            it.starts_with("core::ptr::drop_in_place") || it.contains(" as core::ops::drop::Drop>")
+        })
+    }
+
+    /// Renders the frames besides the place, a line for each, those of libraries folded.
+    #[must_use]
+    pub fn other_lines(&self) -> Vec<String> {
+        let Some(place) = self.place else { return self.plain_lines() };
+        let (inner, outer) = (&self.frames[..place], &self.frames[place + 1..]);
+        let mut lines = Vec::new();
+        if let Some(last) = inner.first() {
+            lines.push(format!("in {}: {last}", folded(inner.len())));
+        }
+        for same in outer.chunk_by(|a, b| a.is_own == b.is_own) {
+            match same {
+                [first, ..] if first.is_own => {
+                    lines.extend(same.iter().map(|it| format!("called from {it}")));
+                }
+                [first] => lines.push(format!("called from {first}")),
+                [.., last] => {
+                    lines.push(format!("called from {}, in {}", folded(same.len()), last.name()));
+                }
+                [] => {}
+            }
+        }
+        times(lines)
+    }
+
+    /// Renders the call sites around the instruction if no frame is known to be the user's own.
+    fn plain_lines(&self) -> Vec<String> {
+        let sites = self.frames.chunk_by(|a, b| a.site == b.site);
+        let lines = sites.skip(1).filter_map(|site| {
+            let mut text = format!("called from pc {}", site.first()?.pc);
+            if let Some(function) = &site.last()?.function {
+                let _ = write!(text, " in {function}");
+            }
+            if let Some(location) = site.first()?.location.as_ref() {
+                let _ = write!(text, " ({location})");
+            }
+            Some(text)
+        });
+        times(lines.collect())
+    }
+}
+
+impl BacktraceFrame {
+    fn name(&self) -> &str {
+        self.function.as_deref().unwrap_or("an unknown function")
+    }
+
+    /// Returns the position with a short path: `src/lib.rs:80:19`. Empty if there is none.
+    #[must_use]
+    pub fn position(&self) -> &str {
+        &self.shown
+    }
+
+    /// Returns whether the function converts one type into another.
+    fn is_conversion(&self) -> bool {
+        self.function.as_ref().is_some_and(|it| {
+            [" as core::convert::From<", " as core::convert::Into<"]
+                .iter()
+                .any(|as_| it.contains(as_))
+        })
+    }
+
+    fn is_panicking(&self) -> bool {
+        self.function.as_ref().is_some_and(|it| {
+            PANICKING.iter().any(|start| it.starts_with(start)) || it.contains("rust_begin_unwind")
+        })
+    }
+}
+
+/// Writes position, function and slot: `src/lib.rs:80:19 in amm::swap, pc 773`. An inlined call has no
+/// slot of its own.
+impl fmt::Display for BacktraceFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.shown.is_empty() {
+            true => write!(f, "{}", self.name())?,
+            false => write!(f, "{} in {}", self.shown, self.name())?,
+        }
+        match self.is_inlined {
+            true => f.write_str(" (inlined)"),
+            false => write!(f, ", pc {}", self.pc),
+        }
+    }
+}
+
+/// Returns the index of the first own frame outside of a panic that is on its way. Conversions count
+/// only if there is nothing else.
+fn place(frames: &[BacktraceFrame]) -> Option<usize> {
+    let panicking = frames.iter().rposition(BacktraceFrame::is_panicking);
+    let outside = panicking.map_or(0, |it| it + 1);
+    let own = |from: usize| (from..frames.len()).filter(|&it| frames[it].is_own);
+    let decided = own(outside).find(|&it| !frames[it].is_conversion());
+    decided.or_else(|| own(outside).next()).or_else(|| own(0).next())
+}
+
+fn folded(count: usize) -> String {
+    match count {
+        1 => "1 library frame".to_owned(),
+        count => format!("{count} library frames"),
+    }
+}
+
+/// Joins equal lines that follow each other, of recursion.
+fn times(lines: Vec<String>) -> Vec<String> {
+    let joined = lines.chunk_by(|a, b| a == b).filter_map(|same| match same {
+        [] => None,
+        [line] => Some(line.clone()),
+        [line, ..] => Some(format!("{line}  {} times", same.len())),
+    });
+    joined.collect()
+}
