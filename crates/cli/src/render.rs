@@ -53,11 +53,11 @@ pub(crate) fn show_instruction(
     let program = Program::new(executable.clone());
     let graph = Graph::new(&program, Style::Anza);
     let text = instruction_text(executable, &Labels::new(&program, &graph), pc);
-    let location = map.locate(pc);
+    let location = Backtrace::new(map, [pc]).instruction_line();
     if let Some(refusal) = map.refusal() {
         ui.warning(&refusal.of("the program"))?;
     }
-    writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {pc}{location}: {STRONG}{text}{STRONG:#}")?;
+    writeln!(ui.out, "  {NOTE}-->{NOTE:#} {location}: {STRONG}{text}{STRONG:#}")?;
     Ok(())
 }
 

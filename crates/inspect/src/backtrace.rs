@@ -82,11 +82,26 @@ impl Backtrace {
         self.place().map(|it| format!("{} in {}", it.shown, it.name()))
     }
 
-    /// Returns whether the place is more than the conversion of a value: of an error that another line
-    /// has decided on, as `?` does it.
+    /// Renders the place with the slot of the instruction: `src/lib.rs:80:19 in amm::swap, pc 773`, or
+    /// without lines `pc 773 in entrypoint`.
+    #[must_use]
+    pub fn instruction_line(&self) -> String {
+        let mut sites = self.frames.chunk_by(|a, b| a.site == b.site);
+        let Some(site) = sites.next() else { return String::new() };
+        let pc = site.first().map_or(0, |it| it.pc);
+        match self.place_line() {
+            Some(line) => format!("{line}, pc {pc}"),
+            None => plain(site),
+        }
+    }
+
+    /// Returns whether the instruction belongs to the place alone, and does more than to convert a
+    /// value, as `?` does with an error that another line has decided on. Instructions that compilers
+    /// have moved, or merged from several places, have no line.
     #[must_use]
     pub fn is_decided_here(&self) -> bool {
-        self.place().is_some_and(|it| !it.is_conversion())
+        let has_line = self.frames.first().is_some_and(|it| it.location.is_some());
+        has_line && self.place().is_some_and(|it| !it.is_conversion())
     }
 
     /// Returns whether the place is there since values go out of scope, and nothing is decided.
@@ -105,16 +120,23 @@ impl Backtrace {
         let (inner, outer) = (&self.frames[..place], &self.frames[place + 1..]);
         let mut lines = Vec::new();
         if let Some(last) = inner.first() {
-            lines.push(format!("in {}: {last}", folded(inner.len())));
+            let count =
+                folded(inner, if inner.iter().any(|it| it.is_own) { "inner" } else { "library" });
+            lines.push(format!("in {count}: {last}"));
         }
-        for same in outer.chunk_by(|a, b| a.is_own == b.is_own) {
+        for same in outer.chunk_by(|a, b| a.is_beside(b)) {
             match same {
-                [first, ..] if first.is_own => {
-                    lines.extend(same.iter().map(|it| format!("called from {it}")));
+                [only] => lines.push(format!("called from {only}")),
+                // What a macro writes is at the line of the macro.
+                [first, more @ ..] if first.is_own => {
+                    lines.push(format!(
+                        "called from {first}, and {} at this line",
+                        folded(more, "more")
+                    ));
                 }
-                [first] => lines.push(format!("called from {first}")),
                 [.., last] => {
-                    lines.push(format!("called from {}, in {}", folded(same.len()), last.name()));
+                    let count = folded(same, "library");
+                    lines.push(format!("called from {count}, in {}", last.name()));
                 }
                 [] => {}
             }
@@ -125,16 +147,7 @@ impl Backtrace {
     /// Renders the call sites around the instruction if no frame is known to be the user's own.
     fn plain_lines(&self) -> Vec<String> {
         let sites = self.frames.chunk_by(|a, b| a.site == b.site);
-        let lines = sites.skip(1).filter_map(|site| {
-            let mut text = format!("called from pc {}", site.first()?.pc);
-            if let Some(function) = &site.last()?.function {
-                let _ = write!(text, " in {function}");
-            }
-            if let Some(location) = site.first()?.location.as_ref() {
-                let _ = write!(text, " ({location})");
-            }
-            Some(text)
-        });
+        let lines = sites.skip(1).map(|site| format!("called from {}", plain(site)));
         times(lines.collect())
     }
 }
@@ -148,6 +161,14 @@ impl BacktraceFrame {
     #[must_use]
     pub fn position(&self) -> &str {
         &self.shown
+    }
+
+    /// Returns whether two frames are shown as one: both of libraries, or different functions at the
+    /// same own line.
+    fn is_beside(&self, other: &Self) -> bool {
+        let line = |it: &Self| it.location.as_ref().map(|at| (at.file.clone(), at.line));
+        self.is_own == other.is_own
+            && (!self.is_own || line(self) == line(other) && self.function != other.function)
     }
 
     /// Returns whether the function converts one type into another.
@@ -191,10 +212,22 @@ fn place(frames: &[BacktraceFrame]) -> Option<usize> {
     decided.or_else(|| own(outside).next()).or_else(|| own(0).next())
 }
 
-fn folded(count: usize) -> String {
-    match count {
-        1 => "1 library frame".to_owned(),
-        count => format!("{count} library frames"),
+/// Renders the frames of a call site of which none is known to be own.
+fn plain(site: &[BacktraceFrame]) -> String {
+    let mut text = format!("pc {}", site.first().map_or(0, |it| it.pc));
+    if let Some(function) = site.last().and_then(|it| it.function.as_ref()) {
+        let _ = write!(text, " in {function}");
+    }
+    if let Some(inner) = site.first().filter(|it| !it.shown.is_empty()) {
+        let _ = write!(text, " ({})", inner.shown);
+    }
+    text
+}
+
+fn folded(frames: &[BacktraceFrame], kind: &str) -> String {
+    match frames.len() {
+        1 => format!("1 {kind} frame"),
+        count => format!("{count} {kind} frames"),
     }
 }
 

@@ -34,9 +34,22 @@ struct Made {
     pc: u32,
     /// The call of the function that it is in.
     call: u32,
-    /// Of a branch the value that it was taken by, and of a value the branch before it.
+    /// Of a value that was not computed from others the branch before it; otherwise the newest of the
+    /// values that it was computed from, or by which the branch was taken.
     cause: Value,
-    is_branch: bool,
+    how: How,
+}
+
+/// What an instruction made.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum How {
+    /// A value out of nothing: a constant, an input, a result.
+    #[default]
+    New,
+    /// A value of others.
+    Computed,
+    /// No value, but the way that the program went.
+    Branch,
 }
 
 /// A call that had not returned.
@@ -187,10 +200,13 @@ impl Flow {
                 self.registers[dst] = self.make(step, pc);
             }
             Kind::Alu(Alu::Mov, _, Operand::Reg) => self.registers[dst] = self.registers[src],
-            Kind::Alu(_, _, operand) => {
-                let right = if operand == Operand::Reg { self.registers[src] } else { 0 };
-                self.registers[dst] = self.registers[dst].max(right);
+            Kind::Alu(_, _, Operand::Reg) => {
+                let cause = self.registers[dst].max(self.registers[src]);
+                let made = Made { step, pc, call: self.call, cause, how: How::Computed };
+                self.registers[dst] = self.add(made);
             }
+            // What is computed with constants is the same value in another form.
+            Kind::Alu(_, _, Operand::Imm | Operand::Uimm) => {}
             Kind::Load(size) => {
                 let cells = cells(address(src), size.bytes());
                 let known = cells.filter_map(|it| self.memory.get(&it).copied()).max();
@@ -208,7 +224,7 @@ impl Flow {
             Kind::Branch(_, _, operand) => {
                 let right = if operand == Operand::Reg { self.registers[src] } else { 0 };
                 let cause = self.registers[dst].max(right);
-                self.branch = self.add(Made { step, pc, call: self.call, cause, is_branch: true });
+                self.branch = self.add(Made { step, pc, call: self.call, cause, how: How::Branch });
             }
             Kind::Exit if machine.call_depth() == 0 => self.returned = Some(registers[0]),
             Kind::Exit
@@ -241,7 +257,7 @@ impl Flow {
 
     /// Makes a value by an instruction.
     fn make(&mut self, step: u64, pc: u32) -> Value {
-        self.add(Made { step, pc, call: self.call, cause: self.branch, is_branch: false })
+        self.add(Made { step, pc, call: self.call, cause: self.branch, how: How::New })
     }
 
     fn add(&mut self, made: Made) -> Value {
@@ -294,7 +310,7 @@ impl ReturnedError {
             if backtrace.is_decided_here() {
                 return Some(self.at(made.step, backtrace, true));
             }
-            if !made.is_branch
+            if made.how == How::New
                 && let Some((step, backtrace)) = self.kept_by(value, &mut place)
             {
                 return Some(self.at(step, backtrace, true));
@@ -324,7 +340,7 @@ impl ReturnedError {
         let call = self.made(value)?.call;
         let after = self.flow.made.iter().skip(value as usize).rev();
         let mut asked = HashSet::new();
-        after.filter(|it| it.is_branch && it.call == call).find_map(|it| {
+        after.filter(|it| it.how == How::Branch && it.call == call).find_map(|it| {
             let backtrace = asked.insert(it.pc).then(|| place(it.pc, it.call))?;
             let decides = backtrace.is_decided_here() && !backtrace.is_cleaning_up();
             decides.then_some((it.step, backtrace))

@@ -60,11 +60,7 @@ impl TrapReport {
     /// `pc 773 in entrypoint`.
     #[must_use]
     pub fn place_line(&self) -> String {
-        let Self { place, backtrace, .. } = self;
-        match backtrace.place_line() {
-            Some(line) => format!("{line}, pc {}", place.pc),
-            None => format!("pc {}{place}", place.pc),
-        }
+        self.backtrace.instruction_line()
     }
 
     /// Renders the other frames: a line for each of the user's own, those of libraries folded, and
