@@ -66,7 +66,7 @@ impl Backtrace {
                 BacktraceFrame { pc, function, location, is_inlined, is_own, shown, site }
             }));
         }
-        let place = place(&frames);
+        let place = place(frames.iter().map(|it| (it.function.as_deref(), it.is_own)));
         Self { frames, place }
     }
 
@@ -101,7 +101,8 @@ impl Backtrace {
     #[must_use]
     pub fn is_decided_here(&self) -> bool {
         let has_line = self.frames.first().is_some_and(|it| it.location.is_some());
-        has_line && self.place().is_some_and(|it| !it.is_conversion())
+        has_line
+            && self.place().is_some_and(|it| !it.function.as_deref().is_some_and(is_conversion))
     }
 
     /// Returns whether the place is there since values go out of scope, and nothing is decided.
@@ -170,21 +171,6 @@ impl BacktraceFrame {
         self.is_own == other.is_own
             && (!self.is_own || line(self) == line(other) && self.function != other.function)
     }
-
-    /// Returns whether the function converts one type into another.
-    fn is_conversion(&self) -> bool {
-        self.function.as_ref().is_some_and(|it| {
-            [" as core::convert::From<", " as core::convert::Into<"]
-                .iter()
-                .any(|as_| it.contains(as_))
-        })
-    }
-
-    fn is_panicking(&self) -> bool {
-        self.function.as_ref().is_some_and(|it| {
-            PANICKING.iter().any(|start| it.starts_with(start)) || it.contains("rust_begin_unwind")
-        })
-    }
 }
 
 /// Writes position, function and slot: `src/lib.rs:80:19 in amm::swap, pc 773`. An inlined call has no
@@ -202,14 +188,27 @@ impl fmt::Display for BacktraceFrame {
     }
 }
 
-/// Returns the index of the first own frame outside of a panic that is on its way. Conversions count
-/// only if there is nothing else.
-fn place(frames: &[BacktraceFrame]) -> Option<usize> {
-    let panicking = frames.iter().rposition(BacktraceFrame::is_panicking);
+/// Returns the index of the place among frames, the innermost one first, by their names and whether they
+/// are the user's own: the first own one outside of a panic that is on its way. Conversions count only
+/// if there is nothing else.
+#[must_use]
+pub fn place<'a>(frames: impl IntoIterator<Item = (Option<&'a str>, bool)>) -> Option<usize> {
+    let frames: Vec<_> = frames.into_iter().collect();
+    let panicking = frames.iter().rposition(|(name, _)| name.is_some_and(is_panicking));
     let outside = panicking.map_or(0, |it| it + 1);
-    let own = |from: usize| (from..frames.len()).filter(|&it| frames[it].is_own);
-    let decided = own(outside).find(|&it| !frames[it].is_conversion());
+    let own = |from: usize| (from..frames.len()).filter(|&it| frames[it].1);
+    let decided = own(outside).find(|&it| !frames[it].0.is_some_and(is_conversion));
     decided.or_else(|| own(outside).next()).or_else(|| own(0).next())
+}
+
+/// Returns whether a function converts one type into another.
+fn is_conversion(function: &str) -> bool {
+    [" as core::convert::From<", " as core::convert::Into<"].iter().any(|it| function.contains(it))
+}
+
+fn is_panicking(function: &str) -> bool {
+    PANICKING.iter().any(|start| function.starts_with(start))
+        || function.contains("rust_begin_unwind")
 }
 
 /// Renders the frames of a call site of which none is known to be own.

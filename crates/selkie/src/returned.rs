@@ -112,6 +112,8 @@ pub struct ErrorPlace {
     pub backtrace: Backtrace,
     /// Whether the error was decided there. Otherwise it is the last own line that was executed.
     pub is_exact: bool,
+    /// Whether the error was computed there from other values, rather than chosen.
+    pub is_computed: bool,
 }
 
 impl ErrorTracer {
@@ -308,7 +310,8 @@ impl ReturnedError {
             let Some(made) = self.made(value) else { break };
             let backtrace = place(made.pc, made.call);
             if backtrace.is_decided_here() {
-                return Some(self.at(made.step, backtrace, true));
+                let is_computed = made.how == How::Computed;
+                return Some(ErrorPlace { is_computed, ..self.at(made.step, backtrace, true) });
             }
             if made.how == How::New
                 && let Some((step, backtrace)) = self.kept_by(value, &mut place)
@@ -348,7 +351,8 @@ impl ReturnedError {
     }
 
     fn at(&self, step: u64, backtrace: Backtrace, is_exact: bool) -> ErrorPlace {
-        ErrorPlace { program_id: self.program_id, step, backtrace, is_exact }
+        let program_id = self.program_id;
+        ErrorPlace { program_id, step, backtrace, is_exact, is_computed: false }
     }
 }
 

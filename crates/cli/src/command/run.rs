@@ -63,16 +63,18 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         engine: args.engine.into(),
     };
     let Scenario { instruction, accounts } = &scenario;
-    let process = |inspector: Option<&mut dyn Inspector>| {
-        process_instruction(instruction, accounts, &environment, &options, inspector)
+    let process_with = |options: &Options, inspector: Option<&mut dyn Inspector>| {
+        process_instruction(instruction, accounts, &environment, options, inspector)
             .advise("omit `--engine`, or use `--engine interpreter`")
     };
+    let process = |inspector: Option<&mut dyn Inspector>| process_with(&options, inspector);
     let receipt = match &args.trace {
         None => process(None)?,
         Some(path) => trace(path, &file, &program, process)?,
     };
     let map = file.source_map();
-    let error_place = trap::error_place(&receipt, &map, process);
+    let again = Options { engine: Default::default(), ..options };
+    let error_place = trap::error_place(&receipt, &map, |tracer| process_with(&again, tracer));
     let report = Report {
         receipt: &receipt,
         file: &file,

@@ -24,6 +24,7 @@ use selkie_inspect::{
 };
 use selkie_isa::layout::SLOT_BYTES;
 
+pub(crate) use self::places::is_called;
 use self::{lines::Lines, ranges::Functions, tree::Tree};
 pub use self::{
     places::{LinePlaces, PathMap},
@@ -75,7 +76,8 @@ impl DebugInfo {
         };
         info.functions = Functions::read(&info);
         let entry = dwarf::entry_address(bytes).and_then(|it| info.functions.at(it));
-        let unit = entry.and_then(|it| info.unit(it));
+        // Assembly has no functions, but is one unit.
+        let unit = entry.and_then(|it| info.unit(it)).or_else(|| info.units.first());
         info.own = unit.map(OwnCode::of_unit).unwrap_or_default();
         info
     }

@@ -116,7 +116,7 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether a function has a name, which may leave out modules and parameters.
-fn is_called(function: &str, name: &str) -> bool {
+pub(crate) fn is_called(function: &str, name: &str) -> bool {
     let Some(rest) = without_parameters(function).strip_suffix(without_parameters(name)) else {
         return false;
     };

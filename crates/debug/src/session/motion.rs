@@ -109,6 +109,7 @@ impl Session {
     /// Goes to another moment.
     pub fn go(&mut self, motion: Motion, direction: Direction, granularity: Granularity) -> &Stop {
         let origin = self.origin(motion, granularity);
+        self.is_by_instruction = granularity == Granularity::Instruction;
         match (direction, motion) {
             (Direction::Forward, _) if self.is_at_end() => self.stop = Stop::End,
             (Direction::Forward, Motion::Continue) => self.run_forward(&mut |_, _| false),

@@ -15,6 +15,8 @@ use crate::{history::Moment, info::EntryId};
 pub(crate) struct Spot {
     /// The position in the innermost function that counts. `None` if no function counts.
     pub(crate) location: Option<Location>,
+    /// Whether a macro wrote the code: its functions are all at the line of the macro.
+    pub(crate) is_generated: bool,
     /// The scopes around it, the innermost one first.
     scopes: Vec<EntryId>,
 }
@@ -60,6 +62,8 @@ impl Model {
             None => program.info.location(pc),
             Some(inner) => scopes[inner].call.clone(),
         };
-        Spot { location, scopes: scopes.iter().skip(index).map(|it| it.id).collect() }
+        let outer = scopes.get(index).and_then(|it| it.call.as_ref());
+        let is_generated = location.is_some() && location.as_ref() == outer;
+        Spot { location, is_generated, scopes: scopes.iter().skip(index).map(|it| it.id).collect() }
     }
 }
