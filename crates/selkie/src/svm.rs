@@ -69,6 +69,8 @@ pub struct Svm {
     pub(crate) origins: Option<Arc<Origins>>,
     /// Whether every receipt keeps what [`Receipt::replay`] needs.
     pub(crate) keeps_replays: bool,
+    /// Whether transactions are written to the folder of recordings.
+    pub(crate) is_recorded: bool,
 }
 
 impl Default for Svm {
@@ -116,6 +118,7 @@ impl Svm {
             transaction_budget: None,
             origins: None,
             keeps_replays: recording::is_on(),
+            is_recorded: recording::is_on(),
         }
     }
 

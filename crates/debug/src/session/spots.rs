@@ -15,7 +15,7 @@ use crate::{history::Moment, info::EntryId};
 pub(crate) struct Spot {
     /// The position in the innermost function that counts. `None` if no function counts.
     pub(crate) location: Option<Location>,
-    /// Whether a macro wrote the code: its functions are all at the line of the macro.
+    /// Whether a macro wrote the code, as far as can be told: the function begins at the line itself.
     pub(crate) is_generated: bool,
     /// The scopes around it, the innermost one first.
     scopes: Vec<EntryId>,
@@ -26,6 +26,15 @@ impl Spot {
     pub(crate) fn is_same_line(&self, other: &Self) -> bool {
         let line = |it: &Self| it.location.as_ref().map(|at| (at.file.clone(), at.line));
         line(self) == line(other) && self.scopes.first() == other.scopes.first()
+    }
+
+    /// Returns whether both are at the same line, in different functions that a macro wrote for it.
+    pub(crate) fn is_same_macro(&self, other: &Self) -> bool {
+        let line = |it: &Self| it.location.as_ref().map(|at| (at.file.clone(), at.line));
+        self.is_generated
+            && other.is_generated
+            && line(self) == line(other)
+            && self.scopes.first() != other.scopes.first()
     }
 
     /// Returns whether this is in a call, inlined into the function that the other one is in.
@@ -62,8 +71,10 @@ impl Model {
             None => program.info.location(pc),
             Some(inner) => scopes[inner].call.clone(),
         };
-        let outer = scopes.get(index).and_then(|it| it.call.as_ref());
-        let is_generated = location.is_some() && location.as_ref() == outer;
+        let declared = scopes.get(index).and_then(|it| program.info.declaration(it.id));
+        let is_generated = location.as_ref().zip(declared.as_ref()).is_some_and(|(here, it)| {
+            here.file.ends_with(".rs") && (&here.file, here.line) == (&it.file, it.line)
+        });
         Spot { location, is_generated, scopes: scopes.iter().skip(index).map(|it| it.id).collect() }
     }
 }

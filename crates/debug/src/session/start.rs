@@ -77,9 +77,11 @@ impl Session {
             && place.step <= failure.position
             && !place.is_computed
         {
-            return self.go_to(place.step);
+            self.go_to(place.step);
+            return self.go_to_own_call();
         }
         self.go_to_own_caller();
+        self.go_to_own_call();
         let is_outside = self.now(|model, moment| {
             let has_lines =
                 model.programs.get(moment.program()).is_some_and(|it| it.info.has_lines());
@@ -90,6 +92,27 @@ impl Session {
             if self.stop == Stop::Entry {
                 self.go_to(failure.position);
             }
+        }
+    }
+
+    /// Goes from a function of a library that was not inlined to the call of it in an own line: there
+    /// all values are known.
+    fn go_to_own_call(&mut self) {
+        let frames = self.frames();
+        let Some(own) = self.model.own_frame(&frames).and_then(|it| frames.get(it)) else { return };
+        let (place, pc) = (own.frame, own.pc);
+        if frames.first().is_none_or(|it| it.frame == place) {
+            return;
+        }
+        let mut call = None;
+        self.history.visit(0..self.position, &mut |moment| {
+            if moment.frame() == place && moment.pc() == pc {
+                call = Some(moment.position());
+            }
+            ControlFlow::Continue(())
+        });
+        if let Some(call) = call {
+            self.go_to(call);
         }
     }
 
