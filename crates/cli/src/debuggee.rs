@@ -7,7 +7,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie_debug::{History, PathMap, Session, StartAt, info::is_library};
+use selkie_debug::{History, PathMap, Session, StartAt};
+use selkie_inspect::is_library;
 use selkie_isa::{input, plain};
 use selkie_replay::{DebugFiles, Timeline};
 

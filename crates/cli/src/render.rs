@@ -5,7 +5,7 @@ use std::{fmt::Display, io::Write as _, ops::Range};
 use anyhow::Result;
 use selkie_elf::Executable;
 pub(crate) use selkie_inspect::instruction_text;
-use selkie_inspect::{CodeLocation, Graph, Labels, Program, SourceMap, Style};
+use selkie_inspect::{Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -32,6 +32,17 @@ pub(crate) fn location_json(CodeLocation { pc, function, location }: &CodeLocati
     })
 }
 
+/// Returns the frames of a backtrace as JSON, the innermost one first; unknown fields are null.
+pub(crate) fn frames_json(backtrace: &Backtrace) -> Value {
+    let frames = backtrace.frames.iter().map(|it| {
+        let (function, location) = (it.function.clone(), it.location.clone());
+        let mut frame = location_json(&CodeLocation { pc: it.pc, function, location });
+        (frame["inlined"], frame["own"]) = (it.is_inlined.into(), it.is_own.into());
+        frame
+    });
+    frames.collect()
+}
+
 /// Shows the instruction at a slot and its location.
 pub(crate) fn show_instruction(
     ui: &mut Ui,
@@ -42,11 +53,11 @@ pub(crate) fn show_instruction(
     let program = Program::new(executable.clone());
     let graph = Graph::new(&program, Style::Anza);
     let text = instruction_text(executable, &Labels::new(&program, &graph), pc);
-    let location = map.locate(pc);
+    let location = Backtrace::new(map, [pc]).instruction_line();
     if let Some(refusal) = map.refusal() {
         ui.warning(&refusal.of("the program"))?;
     }
-    writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {pc}{location}: {STRONG}{text}{STRONG:#}")?;
+    writeln!(ui.out, "  {NOTE}-->{NOTE:#} {location}: {STRONG}{text}{STRONG:#}")?;
     Ok(())
 }
 

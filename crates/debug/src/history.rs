@@ -10,7 +10,7 @@ use core::{
 };
 use std::{collections::BTreeSet, sync::Arc};
 
-use selkie::Pubkey;
+use selkie::{ErrorPlace, Pubkey};
 use selkie_inspect::{Labels, instruction_text};
 use selkie_isa::input;
 use selkie_isa::layout::SLOT_BYTES;
@@ -253,6 +253,15 @@ impl History {
         visitor: &mut dyn FnMut(&dyn Moment) -> ControlFlow<()>,
     ) {
         self.timeline.visit_range(range, &mut Visit { history: self, visitor });
+    }
+
+    /// Returns where the error was decided that a program returned: the moment before the instruction,
+    /// in the user's own code. `None` if no program returned an error, or it has no lines.
+    #[must_use]
+    pub fn error_place(&self) -> Option<ErrorPlace> {
+        let error = self.timeline.returned_error()?;
+        let view = self.views.iter().find(|it| it.id == error.program_id)?;
+        error.locate(&view.map)
     }
 
     /// Returns the last write, before a moment, to any of the bytes at an address of an instruction's

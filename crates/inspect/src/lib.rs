@@ -10,6 +10,8 @@
 //! | [`listing`] | disassembly as data, as text that assembles again, and as anza sbpf prints it |
 //! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz output |
 //! | [`source`] | source lines and inlined functions of instructions |
+//! | [`backtrace`] | the frames around an instruction, from the user's own code on |
+//! | `own` | which source files are the user's own, and which a library's |
 //! | [`dwarf`] | the DWARF sections of a file, if they can be read in linear time |
 //! | [`symbols`] | the functions of a symbol table; demangling |
 //! | [`stack`] | the stack use of each function |
@@ -20,12 +22,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backtrace;
 pub mod cfg;
 pub mod dwarf;
 pub mod frame;
 mod image;
 pub mod listing;
 mod names;
+mod own;
 pub mod program;
 mod salvage;
 pub mod source;
@@ -33,9 +37,11 @@ pub mod stack;
 pub mod symbols;
 
 pub use crate::{
+    backtrace::{Backtrace, BacktraceFrame},
     cfg::{Block, DotOptions, Graph},
     listing::{Line, Listing, TextOptions},
     names::Labels,
+    own::{OwnCode, is_library},
     program::{Instruction, Program, instruction_text},
     source::{CodeLocation, Frame, Location, SourceMap},
     stack::{StackUse, stack_use},

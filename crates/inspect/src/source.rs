@@ -13,6 +13,7 @@ use selkie_isa::{layout::SLOT_BYTES, plain};
 
 use crate::{
     dwarf::{self, Reader, Refusal},
+    own::OwnCode,
     symbols::{Symbols, demangle},
 };
 
@@ -72,6 +73,7 @@ pub struct SourceMap {
     text_addr: u64,
     symbols: Symbols,
     lines: OnceCell<Result<Context<Reader>, Refusal>>,
+    own: OnceCell<OwnCode>,
 }
 
 impl SourceMap {
@@ -81,7 +83,7 @@ impl SourceMap {
         let bytes = bytes.into();
         let symbols = Symbols::load(&bytes);
         let text_addr = Sections::read(&bytes).get(".text").map_or(0, |text| text.addr);
-        Self { bytes, text_addr, symbols, lines: OnceCell::new() }
+        Self { bytes, text_addr, symbols, lines: OnceCell::new(), own: OnceCell::new() }
     }
 
     /// Returns the symbols of the file.
@@ -139,6 +141,24 @@ impl SourceMap {
         Some(frames)
     }
 
+    /// Returns whether there are lines: whether the program was built with debug information.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        Sections::read(&self.bytes).get(".debug_line").is_some_and(|it| !it.bytes.is_empty())
+            && self.lines().is_some()
+    }
+
+    /// Returns which of the source files are the user's own.
+    pub fn own(&self) -> &OwnCode {
+        self.own.get_or_init(|| {
+            let unit = self.lines().and_then(|lines| {
+                let entry = dwarf::entry_address(&self.bytes)?;
+                lines.find_dwarf_and_unit(entry).skip_all_loads()
+            });
+            unit.map(|it| OwnCode::of_unit(it.unit)).unwrap_or_default()
+        })
+    }
+
     fn lines(&self) -> Option<&Context<Reader>> {
         self.read().as_ref().ok()
     }
@@ -163,7 +183,7 @@ impl SourceMap {
 
 impl fmt::Debug for SourceMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bytes, text_addr, symbols, lines } = self;
+        let Self { bytes, text_addr, symbols, lines, own: _ } = self;
         f.debug_struct("SourceMap")
             .field("bytes", &bytes.len())
             .field("text_addr", text_addr)

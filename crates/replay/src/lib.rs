@@ -23,6 +23,7 @@
 //! | [`writes`] | which step wrote to an address last |
 //! | `account_bytes` | parts of accounts, and where programs see them |
 //! | [`origin`] | who wrote to an account, in this invocation or in another one |
+//! | `errors` | where the error was decided that a program returned |
 //! | [`edit`] | changes of registers and memory, which fork history |
 //! | [`program`] | the programs of a transaction: functions, lines, listings |
 //! | [`json`] | states as JSON, for terminal, editor and browser alike |
@@ -33,6 +34,7 @@
 mod account_bytes;
 mod drive;
 pub mod edit;
+mod errors;
 pub mod file;
 pub mod index;
 pub mod json;

@@ -17,6 +17,7 @@
 //! | item | what it is |
 //! |---|---|
 //! | [`Svm`] | the chain: accounts, programs, time; sends, simulates, snapshots |
+//! | [`ErrorPlace`] | where the error was decided that a program returned |
 //! | [`TrapReport`] | why and where a program trapped: instruction, function, source line |
 //! | [`Receipt`], [`FailedTransaction`] | the result of a transaction: logs, compute units, account changes, failure |
 //! | [`Check`] | expectations on a receipt, for assertions |
@@ -52,6 +53,7 @@ mod receipt;
 mod recorded;
 mod recording;
 mod report;
+mod returned;
 mod send;
 mod sign;
 mod state_file;
@@ -98,6 +100,7 @@ pub use crate::{
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},
     journal::{Snapshot, SnapshotError},
     receipt::{FailedInstruction, FailedTransaction, Invocation, Receipt, Stage},
+    returned::{ErrorPlace, ErrorTracer, ReturnedError},
     send::{IntoTransaction, MalformedTransaction},
     sign::{address, keypair},
     state_file::StateFileError,

@@ -24,6 +24,7 @@ use solana_transaction_error::TransactionError;
 use crate::{
     origin::{Origins, staleness},
     recorded::RecordedState,
+    returned::{ErrorPlace, ErrorTracer},
     trap::{TrapReport, debug_file},
 };
 
@@ -164,6 +165,26 @@ impl Receipt {
             ));
         }
         Some(report)
+    }
+
+    /// Returns the line at which the first error was decided that a program of the transaction
+    /// returned. `None` if no program returned an error, and unless the program was added from a file
+    /// and debug information is found in it or in the `.so.debug` file next to it. Runs the transaction
+    /// once more.
+    #[must_use]
+    pub fn error_place(&self) -> Option<ErrorPlace> {
+        let failed = self.failed_instruction.as_ref()?;
+        let path = self.origin(&failed.program_id)?;
+        let prepared = self.replay()?.prepare(&|_| None).ok()?;
+        let elf = prepared.svm().program_elf(&failed.program_id)?;
+        let map = SourceMap::load(debug_file(path, &elf).unwrap_or(elf));
+        if !map.has_lines() {
+            return None;
+        }
+        let mut tracer = ErrorTracer::default();
+        prepared.run(&mut tracer);
+        let error = tracer.finish().filter(|it| it.program_id == failed.program_id)?;
+        error.locate(&map)
     }
 
     /// Returns the path that a program was added from.

@@ -48,6 +48,11 @@ fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let Err(error) = &receipt.result {
         why(receipt, error, f)?;
     }
+    if let Some(place) = receipt.error_place() {
+        write!(f, "\n  program {} returned its error", named(&place.program_id))?;
+        write!(f, "\n      --> {}", place.place_line())?;
+        place.other_lines().iter().try_for_each(|line| write!(f, "\n      {line}"))?;
+    }
     if let (Some(stopped), Some(trap)) = (&receipt.stopped, receipt.trap()) {
         write!(f, "\n  program {} was stopped", named(&stopped.program_id))?;
         trap.to_string().lines().try_for_each(|line| write!(f, "\n    {line}"))?;

@@ -69,6 +69,8 @@ pub struct Svm {
     pub(crate) origins: Option<Arc<Origins>>,
     /// Whether every receipt keeps what [`Receipt::replay`] needs.
     pub(crate) keeps_replays: bool,
+    /// Whether transactions are written to the folder of recordings.
+    pub(crate) is_recorded: bool,
 }
 
 impl Default for Svm {
@@ -116,6 +118,7 @@ impl Svm {
             transaction_budget: None,
             origins: None,
             keeps_replays: recording::is_on(),
+            is_recorded: recording::is_on(),
         }
     }
 
@@ -237,6 +240,13 @@ impl Svm {
             self.keep_replay(receipt, None);
         }
         Some(known_by)
+    }
+
+    /// Returns the ELF file of a program; `None` if it is builtin or does not exist.
+    pub(crate) fn program_elf(&self, program: &Pubkey) -> Option<Vec<u8>> {
+        let accounts = &self.journal.state().accounts;
+        let file = ProgramFile::find(&accounts.account(program)?, accounts)?;
+        Some(file.bytes().to_vec())
     }
 
     /// Returns what [`Receipt::trap`] and the notes on stale programs need later.

@@ -5,7 +5,9 @@
 use core::fmt;
 use std::{fs, path::Path};
 
-use selkie_inspect::{CodeLocation, Graph, Labels, Program, SourceMap, Style, instruction_text};
+use selkie_inspect::{
+    Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style, instruction_text,
+};
 use selkie_svm::{FeatureSet, Purpose, Stop, elf_environment};
 
 /// An explanation of a trap.
@@ -14,12 +16,15 @@ use selkie_svm::{FeatureSet, Purpose, Stop, elf_environment};
 pub struct TrapReport {
     /// The trap's message, as in the log.
     pub message: String,
-    /// The instruction that trapped.
+    /// The instruction that trapped: function and position are those of the first frame of the user's own
+    /// code, or of the innermost function if no frame is known to be that.
     pub place: CodeLocation,
     /// Its disassembly.
     pub instruction: String,
     /// The call sites of the active call frames, innermost first.
     pub callers: Vec<CodeLocation>,
+    /// All functions around the instruction, inlined ones included.
+    pub backtrace: Backtrace,
     /// The registers r0 to r10.
     pub registers: [u64; 11],
     /// Likely causes, one sentence each.
@@ -30,9 +35,20 @@ impl TrapReport {
     /// Explains a stop from the program's ELF file, its debug information and its logs.
     #[must_use]
     pub fn new(stop: &Stop<'_>, elf: &[u8], map: &SourceMap, logs: &[String]) -> Self {
+        let sites = core::iter::once(stop.pc).chain(stop.call_sites());
+        let backtrace = Backtrace::new(map, sites);
+        let place = match backtrace.place() {
+            Some(own) => CodeLocation {
+                pc: stop.pc,
+                function: own.function.clone(),
+                location: own.location.clone(),
+            },
+            None => map.locate(stop.pc),
+        };
         Self {
             message: stop.trap.to_string(),
-            place: map.locate(stop.pc),
+            place,
+            backtrace,
             instruction: instruction_at(elf, stop.pc),
             callers: stop.call_sites().map(|pc| map.locate(pc)).collect(),
             registers: *stop.registers,
@@ -40,25 +56,27 @@ impl TrapReport {
         }
     }
 
-    /// Renders a line per caller, innermost first; consecutive equal callers (recursion) share one.
-    pub fn callers_shown(&self) -> impl Iterator<Item = String> {
-        self.callers.chunk_by(|a, b| a == b).filter_map(|same| {
-            let caller = same.first()?;
-            let times = match same.len() {
-                1 => String::new(),
-                count => format!("  {count} times"),
-            };
-            Some(format!("called from pc {}{caller}{times}", caller.pc))
-        })
+    /// Renders where the trap was: `src/lib.rs:80:19 in amm::swap, pc 773`, or without lines
+    /// `pc 773 in entrypoint`.
+    #[must_use]
+    pub fn place_line(&self) -> String {
+        self.backtrace.instruction_line()
+    }
+
+    /// Renders the other frames: a line for each of the user's own, those of libraries folded, and
+    /// recursion in one line.
+    #[must_use]
+    pub fn other_lines(&self) -> Vec<String> {
+        self.backtrace.other_lines()
     }
 }
 
 /// Prints everything but the registers.
 impl fmt::Display for TrapReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { message, place, instruction, notes, .. } = self;
-        write!(f, "trap: {message}\n  --> pc {}{place}: {instruction}", place.pc)?;
-        self.callers_shown().try_for_each(|caller| write!(f, "\n  {caller}"))?;
+        let Self { message, instruction, notes, .. } = self;
+        write!(f, "trap: {message}\n  --> {}: {instruction}", self.place_line())?;
+        self.other_lines().iter().try_for_each(|line| write!(f, "\n  {line}"))?;
         notes.iter().try_for_each(|note| write!(f, "\nnote: {note}"))
     }
 }

@@ -47,7 +47,7 @@ fn receipt(program: &Path) -> String {
 }
 
 #[test]
-fn receipts_explain_traps() {
+fn receipts_explain_traps_and_errors() {
     let folder = folder("traps");
     for entry in fs::read_dir(testdata()).unwrap() {
         let path = entry.unwrap().path();
@@ -69,7 +69,7 @@ fn receipts_explain_traps() {
         // A debug file of another program is ignored.
         fs::write(folder.join("program.so.debug"), assemble("exit", "other.s", true)).unwrap();
         assert!(debug_file(&program, &stripped).is_none());
-        assert!(!receipt(&program).contains(&format!("({name}:")), "{name}");
+        assert!(!receipt(&program).contains(&format!("{name}:")), "{name}");
         fs::remove_file(folder.join("program.so.debug")).unwrap();
     }
     fs::remove_dir_all(folder).unwrap();

@@ -203,7 +203,7 @@ pub(crate) struct CoverageArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
-    /// Report sources outside of the current folder too: of libraries
+    /// Report the sources of libraries too
     #[arg(long)]
     pub(crate) all_sources: bool,
 

@@ -20,6 +20,7 @@ use selkie_report::{
 
 use crate::{
     args::replay::CoverageArgs,
+    debuggee::find_source,
     files,
     render::count,
     replays,
@@ -68,7 +69,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
     let left_out = found - sources.len();
     if left_out > 0 {
         let files = count(left_out, "file");
-        writeln!(ui.out, "{DIM}{files} outside of this folder left out: --all-sources{DIM:#}")?;
+        writeln!(ui.out, "{DIM}{files} of libraries left out: --all-sources{DIM:#}")?;
     }
     for name in unknown {
         writeln!(ui.out, "{DIM}no lines are known of {name}{DIM:#}")?;
@@ -85,15 +86,17 @@ fn format(path: &Path) -> Result<&'static Format> {
         .advise(format!("name it like one of {}", known.join(", ")))
 }
 
-/// Returns the sources below the current folder, under their paths in it.
+/// Returns the user's own sources, those below the current folder under their paths in it.
 fn own_sources(files: Files) -> Result<Files> {
     let here = env::current_dir()?;
-    let own = files.into_iter().filter_map(|(path, file)| {
-        let relative = Path::new(&*path).strip_prefix(&here).unwrap_or(Path::new(&*path));
-        let is_own = relative.is_relative() && is_inside(&here, relative);
-        is_own.then(|| (Rc::from(relative.display().to_string()), file))
+    let own = files.into_iter().filter(|(_, file)| file.is_own);
+    let named = own.map(|(path, file)| {
+        let found = find_source(&here, &path);
+        let inside = found.as_deref().and_then(|it| it.strip_prefix(&here).ok());
+        let inside = inside.filter(|it| is_inside(&here, it));
+        (inside.map_or(path, |it| Rc::from(it.display().to_string())), file)
     });
-    Ok(own.collect())
+    Ok(named.collect())
 }
 
 /// Returns whether a path leads to a file in the folder. It is from debug information, which may say

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie::ErrorPlace;
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_report::trace::write_step;
@@ -62,18 +63,23 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         engine: args.engine.into(),
     };
     let Scenario { instruction, accounts } = &scenario;
-    let process = |inspector: Option<&mut dyn Inspector>| {
-        process_instruction(instruction, accounts, &environment, &options, inspector)
+    let process_with = |options: &Options, inspector: Option<&mut dyn Inspector>| {
+        process_instruction(instruction, accounts, &environment, options, inspector)
             .advise("omit `--engine`, or use `--engine interpreter`")
     };
+    let process = |inspector: Option<&mut dyn Inspector>| process_with(&options, inspector);
     let receipt = match &args.trace {
         None => process(None)?,
         Some(path) => trace(path, &file, &program, process)?,
     };
+    let map = file.source_map();
+    let again = Options { engine: Default::default(), ..options };
+    let error_place = trap::error_place(&receipt, &map, |tracer| process_with(&again, tracer));
     let report = Report {
         receipt: &receipt,
         file: &file,
-        map: file.source_map(),
+        error_place,
+        map,
         scenario: &scenario,
         limit: args.limit,
     };
@@ -176,6 +182,8 @@ struct Report<'a> {
     receipt: &'a InstructionResult,
     file: &'a ProgramFile,
     map: SourceMap,
+    /// Where the program decided on the error that it returned.
+    error_place: Option<ErrorPlace>,
     scenario: &'a Scenario,
     limit: u64,
 }
@@ -221,6 +229,9 @@ impl Report<'_> {
             }
         }
         writeln!(ui.out, "  {compute_units} of {} compute units", self.limit)?;
+        if let Some(place) = &self.error_place {
+            trap::show_place(ui, &place.place_line(), &place.other_lines())?;
+        }
         if let Some(run) = run {
             trap::show(ui, run, self.file, &self.map, &self.receipt.logs)?;
         }
@@ -252,6 +263,7 @@ impl Report<'_> {
             "logs": logs,
             "return_data": return_data.as_ref().map(|it| BASE64_STANDARD.encode(&it.data)),
             "trap": trap,
+            "error_place": self.error_place.as_ref().map(trap::place_json),
             "changed": changed.collect::<Vec<_>>(),
             "accounts": accounts.collect::<Vec<_>>(),
             "notes": self.receipt.notes,

@@ -53,8 +53,8 @@ impl Console {
         let frames = self.session.frames();
         let line = |(index, frame): (usize, &Frame)| {
             let mark = if index == self.frame { '>' } else { ' ' };
-            let place = match &frame.location {
-                Some(location) => format!(" at {location}"),
+            let place = match &frame.place {
+                Some(place) => format!(" at {place}"),
                 None => format!(" at slot {}", frame.pc),
             };
             let program = self.session.programs().get(frame.program).map(|it| &it.file.name);

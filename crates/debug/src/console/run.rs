@@ -16,9 +16,9 @@ impl Console {
         self.moved(&text)
     }
 
-    /// Goes to the innermost frame, since the session has moved.
+    /// Goes to the frame that the session is about, since it has moved.
     pub(crate) fn forget_place(&mut self) {
-        self.frame = 0;
+        self.frame = self.session.selected_frame();
         self.listed = None;
     }
 

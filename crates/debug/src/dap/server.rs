@@ -89,7 +89,7 @@ pub(super) struct Server {
     surroundings: Box<dyn Surroundings>,
     pub(super) client: Initialize,
     launch: LaunchArguments,
-    session: Option<Session>,
+    pub(super) session: Option<Session>,
     is_started: bool,
     pub(super) handles: Vec<Handle>,
     /// The breakpoints of each source file and of each other request that sets some.

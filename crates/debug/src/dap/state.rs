@@ -38,9 +38,13 @@ impl Server {
             return Ok(json!({ "stackFrames": [frame], "totalFrames": 1 }));
         }
         let levels = if arguments.levels == 0 { usize::MAX } else { arguments.levels };
-        let shown = frames.iter().enumerate().skip(arguments.start_frame).take(levels);
+        // Editors open the first frame, which is the user's own: calls of libraries, inlined into it, come
+        // in view with steps by instruction, and with `stepIntoLibraries`.
+        let first = session.selected_frame();
+        let folded = frames.iter().enumerate().skip(first);
+        let shown = folded.skip(arguments.start_frame).take(levels);
         let shown: Vec<Value> = shown.map(|(index, frame)| self.frame(index, frame)).collect();
-        Ok(json!({ "stackFrames": shown, "totalFrames": frames.len() }))
+        Ok(json!({ "stackFrames": shown, "totalFrames": frames.len().saturating_sub(first) }))
     }
 
     fn frame(&self, index: usize, frame: &Frame) -> Value {
@@ -68,13 +72,18 @@ impl Server {
                 answer["line"] = self.editor_line(pc.saturating_add(1)).into();
             }
         }
+        if frame.location.is_some() && !frame.is_own {
+            answer["presentationHint"] = "subtle".into();
+        }
         answer
     }
 
     /// Returns the index of a frame by the number that editors know.
     pub(super) fn frame_index(&self, id: Option<u64>) -> usize {
-        let index = id.unwrap_or(1).saturating_sub(1);
-        usize::try_from(index).unwrap_or(usize::MAX)
+        match id {
+            Some(id) => usize::try_from(id.saturating_sub(1)).unwrap_or(usize::MAX),
+            None => self.session.as_ref().map_or(0, |it| it.selected_frame()),
+        }
     }
 
     fn handle(&mut self, handle: Handle) -> usize {

@@ -19,14 +19,15 @@ use std::sync::Arc;
 use gimli::{Dwarf, Unit};
 use selkie_elf::Sections;
 use selkie_inspect::{
-    Location, Symbols, demangle,
+    Location, OwnCode, Symbols, demangle,
     dwarf::{self, Reader, Refusal},
 };
 use selkie_isa::layout::SLOT_BYTES;
 
+pub(crate) use self::places::is_called;
 use self::{lines::Lines, ranges::Functions, tree::Tree};
 pub use self::{
-    places::{LinePlaces, PathMap, is_library},
+    places::{LinePlaces, PathMap},
     scope::{Scope, Variable},
     tree::EntryId,
     types::{Kind, Member, Scalar, Type, TypeRef, Variant},
@@ -41,6 +42,7 @@ pub struct DebugInfo {
     functions: Functions,
     lines: Lines,
     symbols: Symbols,
+    own: OwnCode,
     /// The address of the first instruction, as debug information states it.
     text_addr: u64,
     slots: u32,
@@ -68,10 +70,15 @@ impl DebugInfo {
             lines,
             functions: Functions::default(),
             symbols: Symbols::load(bytes),
+            own: OwnCode::default(),
             text_addr: text.map_or(0, |it| it.addr),
             slots: u32::try_from(slots).unwrap_or(u32::MAX),
         };
         info.functions = Functions::read(&info);
+        let entry = dwarf::entry_address(bytes).and_then(|it| info.functions.at(it));
+        // Assembly has no functions, but is one unit.
+        let unit = entry.and_then(|it| info.unit(it)).or_else(|| info.units.first());
+        info.own = unit.map(OwnCode::of_unit).unwrap_or_default();
         info
     }
 
@@ -90,6 +97,12 @@ impl DebugInfo {
     /// Returns the paths of source files, as the compiler recorded them.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.lines.files().map(|(_, path)| path).filter(|path| !path.is_empty())
+    }
+
+    /// Returns which of the source files are the user's own.
+    #[must_use]
+    pub fn own(&self) -> &OwnCode {
+        &self.own
     }
 
     /// Returns the position of an instruction in the innermost function that it belongs to.

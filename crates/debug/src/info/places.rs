@@ -19,26 +19,6 @@ pub struct LinePlaces {
     pub common: usize,
 }
 
-/// Folders with packages and standard libraries, whose code is not the user's own.
-const LIBRARY_FOLDERS: &[&str] = &[
-    "/.cargo/registry/",
-    "/.cargo/git/",
-    "/rustc/",
-    "/rust-src/",
-    // Sources of packages that `selkie build` changed.
-    "/selkie/copies/",
-    "/rustlib/src/",
-    "/library/core/src/",
-    "/library/alloc/src/",
-    "/library/std/src/",
-];
-
-/// Returns whether a source file is of a library rather than of the user's program.
-#[must_use]
-pub fn is_library(path: &str) -> bool {
-    LIBRARY_FOLDERS.iter().any(|it| path.contains(it))
-}
-
 /// Paths of the machine that compiled, and the folders here that have the same files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PathMap {
@@ -96,7 +76,8 @@ impl DebugInfo {
     /// end: those with most of them, and with one at least. The user's own come before libraries'.
     fn files_like(&self, path: &str) -> (usize, Vec<FileId>) {
         let common = |file: &str| parts(file).zip(parts(path)).take_while(|(a, b)| a == b).count();
-        let scored = self.lines.files().map(|(id, file)| ((common(file), !is_library(file)), id));
+        let scored =
+            self.lines.files().map(|(id, file)| ((common(file), self.own.contains(file)), id));
         let scored: Vec<_> = scored.filter(|((common, _), _)| *common > 0).collect();
         let best = scored.iter().map(|it| it.0).max().unwrap_or_default();
         (best.0, scored.iter().filter(|it| it.0 == best).map(|it| it.1).collect())
@@ -135,7 +116,7 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether a function has a name, which may leave out modules and parameters.
-fn is_called(function: &str, name: &str) -> bool {
+pub(crate) fn is_called(function: &str, name: &str) -> bool {
     let Some(rest) = without_parameters(function).strip_suffix(without_parameters(name)) else {
         return false;
     };

@@ -4,26 +4,9 @@ use core::ops::{ControlFlow, Range};
 use std::collections::{BTreeSet, HashSet};
 
 use selkie_inspect::Location;
-use serde::Deserialize;
 
-use super::{Direction, Granularity, Motion, Session, Shown, Stop};
-use crate::{
-    breakpoint::Place,
-    history::{Event, EventKind},
-    value::Value,
-};
-
-/// Where a session begins.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "camelCase")]
-pub enum StartAt {
-    /// At the first instruction.
-    Start,
-    /// After the last one.
-    End,
-    /// At the first trap or error; after the last instruction if there was none.
-    Failure,
-}
+use super::{Direction, Session, Shown};
+use crate::{breakpoint::Place, value::Value};
 
 /// The names that are suggested.
 const COMPLETIONS_MAX: usize = 100;
@@ -32,52 +15,6 @@ const COMPLETIONS_MAX: usize = 100;
 const WORDS: &[&str] = &["back", "back over", "back out", "back i", "rc", "who", "goto", "cu"];
 
 impl Session {
-    /// Begins at a place; if none is given, where the run failed, or at its start if it did not.
-    pub fn begin(&mut self, place: Option<StartAt>) {
-        let position = match (place, self.failure()) {
-            (Some(StartAt::Start), _) | (None, None) => 0,
-            (None | Some(StartAt::Failure), Some(failure)) => failure,
-            (Some(StartAt::End | StartAt::Failure), _) => self.end(),
-        };
-        self.go_to(position);
-        if self.is_at_end() {
-            return;
-        }
-        let failed = |it: &&Event| it.kind.is_failure() && it.position == position;
-        let failure = self.history.events().iter().find(failed).filter(|_| position > 0).cloned();
-        self.stop = match failure {
-            Some(event) => {
-                self.leave_libraries(&event);
-                Stop::Exception(event.kind.name(), self.model.shown(&event).into_owned())
-            }
-            None => Stop::Entry,
-        };
-    }
-
-    /// Goes back from the instruction with which a program returned an error, which is in a library, to
-    /// the last line of the user's own.
-    fn leave_libraries(&mut self, failure: &Event) {
-        let is_outside = self.now(|model, moment| {
-            let has_lines =
-                model.programs.get(moment.program()).is_some_and(|it| it.info.has_lines());
-            has_lines && model.spot(moment).location.is_none()
-        });
-        if failure.kind == EventKind::Error && is_outside == Some(true) {
-            self.go(Motion::In, Direction::Backward, Granularity::Line);
-            if self.stop == Stop::Entry {
-                self.go_to(failure.position);
-            }
-        }
-    }
-
-    /// Returns the position of the first trap or error: where the run failed.
-    #[must_use]
-    pub fn failure(&self) -> Option<u64> {
-        let failures = self.history.events().iter().filter(|it| it.kind.is_failure());
-        // A caller fails after its callee.
-        failures.map(|it| it.position).min()
-    }
-
     /// Returns the number of slots of a program.
     #[must_use]
     pub fn slots(&self, program: usize) -> u32 {

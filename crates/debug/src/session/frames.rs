@@ -23,6 +23,8 @@ pub struct Frame {
     pub name: String,
     /// The position in the function, with the path as it is on this machine.
     pub location: Option<Location>,
+    /// The position as it is told: with a short path.
+    pub place: Option<String>,
     /// The index of the program.
     pub program: usize,
     /// The instruction to be executed, or the call that has not returned.
@@ -31,6 +33,8 @@ pub struct Frame {
     pub frame: FrameId,
     /// Whether it is an inlined call.
     pub is_inlined: bool,
+    /// Whether the position is in the user's own code.
+    pub is_own: bool,
     /// The index of the activation among those of the moment.
     activation: usize,
     scope: Option<Scope>,
@@ -81,11 +85,27 @@ impl Model {
         symbol.map_or_else(|| format!("slot {}", moment.pc()), |(_, name)| name)
     }
 
+    /// Returns a recorded position as it is told: with the path on this machine if that is another one,
+    /// and else with a short path.
+    fn told(&self, at: &Location, program: usize) -> String {
+        let local = self.paths.local(&at.file);
+        let own = self.programs.get(program).map(|it| it.info.own());
+        let file = match own {
+            Some(own) if local == at.file => own.short(&at.file).into_owned(),
+            _ => local,
+        };
+        Location { file, ..at.clone() }.to_string()
+    }
+
     /// Returns the frames of an activation: its inlined calls, and its function.
     fn frames_of(&self, index: usize, activation: &Activation) -> Vec<Frame> {
         let Activation { frame, program, pc, .. } = *activation;
+        let own = self.programs.get(program).map(|it| it.info.own());
+        let is_own = |it: &Location| own.is_some_and(|own| own.contains(&it.file));
         let made = |name, location: Option<Location>, scope: Option<Scope>| Frame {
             name,
+            is_own: location.as_ref().is_some_and(is_own),
+            place: location.as_ref().map(|it| self.told(it, program)),
             location: location.map(|it| Location { file: self.paths.local(&it.file), ..it }),
             program,
             pc,

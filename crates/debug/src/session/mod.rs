@@ -9,6 +9,7 @@ mod edit;
 mod frames;
 mod motion;
 mod spots;
+mod start;
 mod stops;
 mod words;
 
@@ -27,9 +28,9 @@ use crate::{
 
 use self::spots::Spot;
 pub use self::{
-    code::StartAt,
     frames::{Frame, Shown},
     motion::{Direction, Granularity, Motion},
+    start::StartAt,
     words::{Reply, Word},
 };
 
@@ -90,6 +91,8 @@ pub struct Session {
     pub(crate) model: Model,
     position: u64,
     stop: Stop,
+    /// Whether the last motion was one by instructions, which leads into libraries.
+    is_by_instruction: bool,
     next_id: BreakpointId,
     /// Lines of log points that were passed.
     output: Vec<String>,
@@ -121,7 +124,8 @@ impl Session {
             spots: RefCell::default(),
         };
         let stop = Stop::Entry;
-        Self { history, model, position: 0, stop, next_id: 1, output: Vec::new() }
+        let output = Vec::new();
+        Self { history, model, position: 0, stop, is_by_instruction: false, next_id: 1, output }
     }
 
     /// Returns the names of the programs whose debug information is not used, and why.
@@ -215,6 +219,7 @@ impl Session {
     /// Goes to a position, the end at most.
     pub fn go_to(&mut self, position: u64) {
         self.position = position.min(self.history.end());
+        self.is_by_instruction = false;
         self.stop = if self.is_at_end() { Stop::End } else { Stop::Step };
     }
 

@@ -100,6 +100,7 @@ impl Origin {
     fn is_done(&self, moment: &dyn Moment, spot: &Spot) -> bool {
         match (self.granularity, self.motion) {
             (Granularity::Instruction, _) | (_, Motion::Out) => true,
+            _ if spot.is_same_macro(&self.spot) => false,
             _ => moment.frame() != self.frame || !spot.is_same_line(&self.spot),
         }
     }
@@ -109,6 +110,7 @@ impl Session {
     /// Goes to another moment.
     pub fn go(&mut self, motion: Motion, direction: Direction, granularity: Granularity) -> &Stop {
         let origin = self.origin(motion, granularity);
+        self.is_by_instruction = granularity == Granularity::Instruction;
         match (direction, motion) {
             (Direction::Forward, _) if self.is_at_end() => self.stop = Stop::End,
             (Direction::Forward, Motion::Continue) => self.run_forward(&mut |_, _| false),
@@ -199,7 +201,9 @@ impl LastLine {
         let by_instruction = origin.granularity == Granularity::Instruction;
         let is_single = by_instruction || origin.motion == Motion::Out;
         let is_same = |(frame, last): &(FrameId, Arc<Spot>)| {
-            !is_single && *frame == moment.frame() && last.is_same_line(&spot)
+            !is_single
+                && (*frame == moment.frame() && last.is_same_line(&spot)
+                    || last.is_same_macro(&spot))
         };
         if !self.key.as_ref().is_some_and(is_same) {
             let is_first = self.key.is_none() && !is_single;

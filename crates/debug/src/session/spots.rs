@@ -8,16 +8,15 @@ use std::sync::Arc;
 use selkie_inspect::Location;
 
 use super::Model;
-use crate::{
-    history::Moment,
-    info::{EntryId, is_library},
-};
+use crate::{history::Moment, info::EntryId};
 
 /// The line that an instruction belongs to, and the functions around it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Spot {
     /// The position in the innermost function that counts. `None` if no function counts.
     pub(crate) location: Option<Location>,
+    /// Whether a macro wrote the code, as far as can be told: the function begins at the line itself.
+    pub(crate) is_generated: bool,
     /// The scopes around it, the innermost one first.
     scopes: Vec<EntryId>,
 }
@@ -27,6 +26,15 @@ impl Spot {
     pub(crate) fn is_same_line(&self, other: &Self) -> bool {
         let line = |it: &Self| it.location.as_ref().map(|at| (at.file.clone(), at.line));
         line(self) == line(other) && self.scopes.first() == other.scopes.first()
+    }
+
+    /// Returns whether both are at the same line, in different functions that a macro wrote for it.
+    pub(crate) fn is_same_macro(&self, other: &Self) -> bool {
+        let line = |it: &Self| it.location.as_ref().map(|at| (at.file.clone(), at.line));
+        self.is_generated
+            && other.is_generated
+            && line(self) == line(other)
+            && self.scopes.first() != other.scopes.first()
     }
 
     /// Returns whether this is in a call, inlined into the function that the other one is in.
@@ -54,13 +62,19 @@ impl Model {
         let calls = scopes.iter().map(|it| it.call.clone());
         let mut locations = core::iter::once(program.info.location(pc)).chain(calls);
         let counts = |it: &Option<Location>| {
-            it.as_ref().is_some_and(|it| self.steps_into_libraries || !is_library(&it.file))
+            it.as_ref().is_some_and(|it| {
+                self.steps_into_libraries || program.info.own().contains(&it.file)
+            })
         };
         let Some(index) = locations.position(|it| counts(&it)) else { return Spot::default() };
         let location = match index.checked_sub(1) {
             None => program.info.location(pc),
             Some(inner) => scopes[inner].call.clone(),
         };
-        Spot { location, scopes: scopes.iter().skip(index).map(|it| it.id).collect() }
+        let declared = scopes.get(index).and_then(|it| program.info.declaration(it.id));
+        let is_generated = location.as_ref().zip(declared.as_ref()).is_some_and(|(here, it)| {
+            here.file.ends_with(".rs") && (&here.file, here.line) == (&it.file, it.line)
+        });
+        Spot { location, is_generated, scopes: scopes.iter().skip(index).map(|it| it.id).collect() }
     }
 }

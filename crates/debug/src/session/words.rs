@@ -137,7 +137,7 @@ impl Session {
         let pairs = frames.iter().zip(frames.iter().skip(1));
         let others = pairs.filter(|(inner, outer)| inner.frame.height != outer.frame.height);
         let place = |frame: &Frame| {
-            let location = frame.location.as_ref().map(|it| format!(" at {it}"));
+            let location = frame.place.as_ref().map(|it| format!(" at {it}"));
             let location = location.unwrap_or_else(|| format!(" at slot {}", frame.pc));
             let program =
                 self.programs().get(frame.program).map(|it| format!(" of {}", it.file.name));
@@ -167,8 +167,8 @@ impl Session {
         };
         let position = self.position();
         let frames = self.frames();
-        let place = frames.first().map_or_else(String::new, |frame| {
-            let location = frame.location.as_ref().map(|it| format!(" at {it}"));
+        let place = frames.get(self.selected_frame()).map_or_else(String::new, |frame| {
+            let location = frame.place.as_ref().map(|it| format!(" at {it}"));
             format!(
                 " in {}{}",
                 frame.name,

@@ -85,3 +85,12 @@ pub fn load(bytes: &Arc<[u8]>) -> Loaded {
     entries::check(&dwarf)?;
     Ok(dwarf)
 }
+
+/// Returns the address of a program's entry, as debug information states addresses.
+#[must_use]
+pub fn entry_address(bytes: &[u8]) -> Option<u64> {
+    const E_ENTRY: usize = 24;
+    let is_elf = bytes.starts_with(b"\x7fELF\x02\x01");
+    let entry = bytes.get(E_ENTRY..)?.first_chunk().copied().map(u64::from_le_bytes);
+    entry.filter(|_| is_elf)
+}

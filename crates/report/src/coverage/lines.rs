@@ -31,6 +31,13 @@ pub(super) fn add(files: &mut Files, symbols: &mut Symbols, executed: &Executed)
         add_branch(files, executed, *pc, functions);
     }
     add_functions(files, &places, executed);
+    let own = symbols.view.map.own();
+    let named = places.values().flat_map(|it| it.iter()).filter_map(|it| it.line.as_ref());
+    for path in named.map(|line| &line.file).collect::<BTreeSet<_>>() {
+        if let Some(file) = files.get_mut(path) {
+            file.is_own |= own.contains(path);
+        }
+    }
 }
 
 /// How control comes to a slot: from where, and how often.

@@ -25,6 +25,8 @@ pub type ReadSource<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// What was executed of a source file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SourceFile {
+    /// Whether it is the user's own rather than a library's: in one of the programs, if it is in several.
+    pub is_own: bool,
     /// How often control came to each line that has instructions.
     pub lines: BTreeMap<u32, u64>,
     /// The functions that have instructions in the file.

@@ -3,15 +3,15 @@
 use std::io::Write as _;
 
 use anyhow::Result;
-use selkie::TrapReport;
+use selkie::{ErrorPlace, ErrorTracer, TrapReport};
 use selkie_inspect::SourceMap;
-use selkie_svm::Run;
+use selkie_svm::{Inspector, InstructionResult, Run};
 use selkie_vm::Trap;
 use serde_json::{Value, json};
 
 use crate::{
     program::ProgramFile,
-    render::location_json,
+    render::{frames_json, location_json},
     ui::{BAD, DIM, NOTE, STRONG, Ui},
 };
 
@@ -34,13 +34,10 @@ pub(super) fn show(
     logs: &[String],
 ) -> Result<()> {
     let Some(report) = report(run, file, map, logs) else { return Ok(()) };
-    let TrapReport { message, place, instruction, registers, notes, .. } = &report;
+    let TrapReport { message, instruction, registers, notes, .. } = &report;
     writeln!(ui.out, "{BAD}trap{BAD:#}{STRONG}: {message}{STRONG:#}")?;
-    let pc = place.pc;
-    writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {pc}{place}: {STRONG}{instruction}{STRONG:#}")?;
-    for caller in report.callers_shown() {
-        writeln!(ui.out, "  {caller}")?;
-    }
+    let place = format!("{}: {STRONG}{instruction}{STRONG:#}", report.place_line());
+    show_place(ui, &place, &report.other_lines())?;
     for (index, registers) in registers.chunks(4).enumerate() {
         let cells = registers.iter().enumerate().map(|(offset, value)| {
             format!("{:>3} = {value:#018x}", format!("r{}", index * 4 + offset))
@@ -52,6 +49,43 @@ pub(super) fn show(
         writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
     }
     Ok(())
+}
+
+/// Shows a place, and the frames around it.
+pub(super) fn show_place(ui: &mut Ui, place: &str, others: &[String]) -> Result<()> {
+    writeln!(ui.out, "  {NOTE}-->{NOTE:#} {place}")?;
+    for line in others {
+        writeln!(ui.out, "  {line}")?;
+    }
+    Ok(())
+}
+
+/// Finds where a program decided on the error that it returned. `process` runs it once more.
+pub(super) fn error_place(
+    result: &InstructionResult,
+    map: &SourceMap,
+    process: impl FnOnce(Option<&mut dyn Inspector>) -> Result<InstructionResult>,
+) -> Option<ErrorPlace> {
+    let returned = result.run.as_ref().is_some_and(|run| run.result.is_ok());
+    if result.result.is_ok() || !returned || !map.has_lines() {
+        return None;
+    }
+    let mut tracer = ErrorTracer::default();
+    process(Some(&mut tracer)).ok()?;
+    tracer.finish()?.locate(map)
+}
+
+/// Returns the place of a returned error as JSON.
+pub(super) fn place_json(place: &ErrorPlace) -> Value {
+    let own = place.backtrace.place();
+    json!({
+        "function": own.and_then(|it| it.function.as_ref()),
+        "file": own.and_then(|it| it.location.as_ref()).map(|it| &it.file),
+        "line": own.and_then(|it| it.location.as_ref()).map(|it| it.line),
+        "column": own.and_then(|it| it.location.as_ref()).and_then(|it| it.column),
+        "is_exact": place.is_exact,
+        "frames": frames_json(&place.backtrace),
+    })
 }
 
 /// Returns the trap of a run as JSON, if it ended with one.
@@ -77,6 +111,7 @@ pub(super) fn as_json(
         "location": location_json(&report.place),
         "instruction": report.instruction,
         "call_stack": report.callers.iter().map(location_json).collect::<Vec<_>>(),
+        "frames": frames_json(&report.backtrace),
         "registers": report.registers,
         "notes": report.notes,
     }))

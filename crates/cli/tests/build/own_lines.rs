@@ -1,0 +1,128 @@
+//! Rust programs are shown by the user's own lines, whatever of libraries was inlined there.
+
+use std::fs;
+
+use crate::{Place, common::Output};
+
+/// A project that `selkie new --rust` has made, built.
+struct Project {
+    place: Place,
+    source: String,
+    input: String,
+}
+
+const PROGRAM: &str = "target/deploy/fresh.so";
+
+impl Project {
+    fn new(name: &str) -> Self {
+        let place = Place::new(name);
+        let made = place.run(&["new", "fresh", "--rust"]);
+        assert_eq!(made.code, Some(0), "{}", made.text());
+        place.build("fresh", &[".", "--output", PROGRAM]);
+        let read = |path: &str| {
+            fs::read_to_string(place.folder.join("fresh").join(path)).expect("it was made")
+        };
+        let (source, input) = (read("src/lib.rs"), read("input.json"));
+        Self { place, source, input }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.place.run_in("fresh", arguments)
+    }
+
+    /// Runs the program with an input in which a text is replaced, and saves the replay.
+    fn call(&self, good: &str, bad: &str) -> Output {
+        assert!(self.input.contains(good), "the input has no {good}");
+        let path = self.place.folder.join("fresh/changed.json");
+        fs::write(path, self.input.replace(good, bad)).expect("the folder is writable");
+        self.run(&["run", PROGRAM, "--input", "changed.json", "--save-replay", "call.replay"])
+    }
+
+    /// Returns the number of the line that contains a text.
+    fn line(&self, text: &str) -> usize {
+        let found = self.source.lines().position(|line| line.contains(text));
+        found.expect("the template has the line") + 1
+    }
+}
+
+const AMOUNT: &str = "[1, 0, 0, 0, 0, 0, 0, 0]";
+const COUNT: &str = "[41, 0, 0, 0, 0, 0, 0, 0]";
+const MOST: &str = "[255, 255, 255, 255, 255, 255, 255, 255]";
+
+pub(crate) fn failures_of_a_new_project_are_at_its_own_lines() {
+    let project = Project::new("build-own-failures");
+    let owner = "\"owner\": \"";
+    for (good, bad, text) in [
+        (AMOUNT, "[1, 0]", "let amount = data.try_into()"),
+        ("\"is_writable\": true", "\"is_writable\": false", "!counter.is_writable()"),
+        (owner, "\"owner\": \"11111111111111111111111111111111\", \"was\": \"", "owned_by"),
+        (COUNT, "[41]", "let count = held[..].try_into()"),
+        (COUNT, MOST, "checked_add"),
+    ] {
+        let failed = project.call(good, bad);
+        assert_eq!(failed.code, Some(1), "{}", failed.text());
+        let line = project.line(text);
+        let place = format!("  --> src/lib.rs:{line}:");
+        let found = failed.stdout.lines().find(|it| it.starts_with(&place));
+        let found = found.unwrap_or_else(|| panic!("no {place}\n{}", failed.stdout));
+        assert!(found.ends_with("in fresh::process"), "{found}");
+
+        let opened = project.run(&["debug", "call.replay", "-x", "bt"]);
+        let frame = opened.stdout.lines().find(|it| it.starts_with('>'));
+        let frame = frame.unwrap_or_else(|| panic!("no frame\n{}", opened.text()));
+        assert!(frame.contains(&format!("at src/lib.rs:{line}:")), "{text}: {frame}");
+    }
+}
+
+pub(crate) fn the_debugger_steps_through_a_new_project_by_own_lines() {
+    let project = Project::new("build-own-steps");
+    let called = project.call(AMOUNT, AMOUNT);
+    assert_eq!(called.code, Some(0), "{}", called.text());
+    let steps = |arguments: &[&str]| {
+        let output = project.run(&[&["debug", "call.replay"], arguments].concat());
+        assert_eq!(output.code, Some(0), "{}", output.text());
+        output.stdout
+    };
+    let forward = steps(&["-x", "n"].repeat(12));
+    let texts = ["owned_by", "is_writable()", "let amount", "let count", "checked_add"];
+    let places: Vec<Option<usize>> = texts
+        .iter()
+        .map(|text| forward.find(&format!("at src/lib.rs:{}:", project.line(text))))
+        .collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{forward}");
+    assert!(!forward.contains("library/core"), "{forward}");
+    assert!(forward.contains("end of the run: success"), "{forward}");
+
+    let backward = steps(&["-x", "goto end", "-x", "rs", "-x", "rs", "-x", "rf"]);
+    assert!(backward.contains("in fresh::process at src/lib.rs:"), "{backward}");
+    assert!(!backward.contains(".rs:854"), "{backward}");
+
+    // By instructions, and if it is wished, steps lead into libraries.
+    let instructions = steps(&["-x", "si"].repeat(40));
+    assert!(instructions.contains("at core/src/slice/mod.rs:"), "{instructions}");
+    let everywhere = steps(&[&["--libraries"], &["-x", "s"].repeat(40)[..]].concat());
+    assert!(everywhere.contains("at core/src/slice/mod.rs:"), "{everywhere}");
+}
+
+pub(crate) fn panics_and_errors_with_the_standard_library_are_at_own_lines() {
+    let place = Place::new("build-own-hello");
+    let folder = "examples/rust/hello";
+    let program = "target/deploy/hello.so";
+    place.build(folder, &[".", "--output", program]);
+    let source = fs::read_to_string(place.folder.join(folder).join("src/lib.rs"));
+    let source = source.expect("the example is there");
+    let line = |text: &str| source.lines().position(|it| it.contains(text)).expect("it is") + 1;
+    for (data, text) in [("u8:9", "assert!(!data"), ("", "sorted.last()")] {
+        let arguments = ["run", program, "--data", data, "--save-replay", "call.replay"];
+        let failed = place.run_in(folder, &arguments);
+        assert_eq!(failed.code, Some(1), "{}", failed.text());
+        let expected = format!("  --> src/lib.rs:{}:", line(text));
+        assert!(failed.stdout.contains(&expected), "no {expected}\n{}", failed.stdout);
+        assert!(failed.stdout.contains("in hello::process"), "{}", failed.stdout);
+
+        let opened = place.run_in(folder, &["debug", "call.replay", "-x", "bt"]);
+        let frame = opened.stdout.lines().find(|it| it.starts_with('>')).unwrap_or_default();
+        let expected = format!("at src/lib.rs:{}:", line(text));
+        assert!(frame.contains(&expected), "no {expected}\n{}", opened.stdout);
+    }
+}

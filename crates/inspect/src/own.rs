@@ -1,0 +1,302 @@
+//! Own code: which source files are the user's, and which are of a library.
+//!
+//! Optimised programs are mostly inlined libraries, so every view starts at own code. Invariant: this
+//! is the only definition of it.
+//!
+//! A file is a library's if it lies where a package manager or a toolchain keeps sources. All others
+//! are the user's: those of the workspace, and of packages outside of it that it names by path. Paths
+//! are those that the compiler recorded, on any machine; no file is looked for.
+
+use std::borrow::Cow;
+
+use gimli::Unit;
+use selkie_isa::plain::line;
+
+use crate::dwarf::Reader;
+
+/// Whose code a program's files are.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OwnCode {
+    /// The folder in which the unit with the program's entry was compiled: for cargo the workspace of
+    /// the program, or its package if that was built as somebody's dependency.
+    home: Option<String>,
+}
+
+/// Packages of the standard library, whose sources are in a folder `library`.
+const STANDARD: &[&str] = &[
+    "alloc",
+    "backtrace",
+    "compiler-builtins",
+    "core",
+    "panic_abort",
+    "panic_unwind",
+    "portable-simd",
+    "proc_macro",
+    "rustc-std-workspace-alloc",
+    "rustc-std-workspace-core",
+    "std",
+    "stdarch",
+    "sysroot",
+    "unwind",
+];
+
+/// Folders in which everything is a library's, with the number of folders beneath them that are not
+/// part of the package's name.
+const FOLDERS: &[(&str, usize)] = &[
+    // An index, as `index.crates.io-1949cf8c6b5b557f`.
+    ("/.cargo/registry/src/", 1),
+    ("/cargo/registry/src/", 1),
+    ("/.cargo/registry/", 0),
+    // A repository and a commit; the packages of one are told apart by their folders.
+    ("/.cargo/git/checkouts/", 2),
+    ("/cargo/git/checkouts/", 2),
+    ("/.cargo/git/", 0),
+    // Copies of packages in which `selkie build` replaced a text.
+    ("/selkie/copies/", 0),
+    ("/rustlib/src/rust/", 0),
+    ("/rustlib/src/", 0),
+    // The view of the standard library that `selkie build` compiles.
+    ("/selkie/build/rust-src/", 1),
+    ("/rust-src/", 0),
+    // The headers of Solana's helper functions for C, which it writes.
+    ("/selkie/build/include/", 0),
+    // Headers of systems and of Solana's tools for C.
+    ("/usr/include/", 0),
+    ("/usr/local/include/", 0),
+    ("/lib/clang/", 0),
+    ("/sbf/c/inc/", 0),
+    ("/bpf/c/inc/", 0),
+];
+
+/// Returns whether a source file is of a library rather than of the user's program, as far as its path
+/// alone tells.
+#[must_use]
+pub fn is_library(path: &str) -> bool {
+    library(&plain(path)).is_some()
+}
+
+impl OwnCode {
+    /// Returns the definition for a program whose entry was compiled in a folder.
+    #[must_use]
+    pub fn of(home: Option<&str>) -> Self {
+        let home = home.map(|it| plain(it).trim_end_matches('/').to_owned());
+        Self { home: home.filter(|it| !it.is_empty()) }
+    }
+
+    /// Returns the definition for a program by the unit that contains its entry.
+    #[must_use]
+    pub fn of_unit(unit: &Unit<Reader>) -> Self {
+        let folder = unit.comp_dir.as_ref().map(|it| String::from_utf8_lossy(it.bytes()));
+        Self::of(folder.map(|it| line(&it).into_owned()).as_deref())
+    }
+
+    /// Returns whether a source file is the user's own.
+    ///
+    /// ```
+    /// use selkie_inspect::OwnCode;
+    /// let own = OwnCode::of(Some("/home/ada/amm"));
+    /// assert!(own.contains("/home/ada/amm/programs/amm/src/lib.rs"));
+    /// assert!(own.contains("/home/ada/shared/src/math.rs"));
+    /// assert!(!own.contains("/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/mem.rs"));
+    /// ```
+    #[must_use]
+    pub fn contains(&self, file: &str) -> bool {
+        let path = plain(file);
+        match self.at_home(&path) {
+            // The home itself may be in a registry: then the program is one of its packages.
+            Some(rest) => library(rest).is_none(),
+            None => library(&path).is_none() && !(self.home.is_some() && is_versioned(&path)),
+        }
+    }
+
+    /// Returns the path of a file from its package on, and of an own file from the program's folder on:
+    /// `core/src/slice/mod.rs`, `pinocchio-0.12.0/src/cpi.rs`, `src/lib.rs`.
+    #[must_use]
+    pub fn short<'a>(&self, file: &'a str) -> Cow<'a, str> {
+        let path = plain(file);
+        let start = match self.at_home(&path) {
+            Some(rest) => {
+                let outside = path.len() - rest.len();
+                outside + library(rest).unwrap_or(1)
+            }
+            None => library(&path).unwrap_or(0),
+        };
+        // Only separators were replaced, so positions are the same.
+        match path {
+            Cow::Borrowed(_) => Cow::Borrowed(file.get(start..).unwrap_or(file)),
+            Cow::Owned(path) => Cow::Owned(path.get(start..).unwrap_or(&path).to_owned()),
+        }
+    }
+
+    /// Returns the path of a file within the home, from the separator on.
+    fn at_home<'a>(&self, path: &'a str) -> Option<&'a str> {
+        path.strip_prefix(self.home.as_deref()?).filter(|rest| rest.starts_with('/'))
+    }
+}
+
+/// Returns a path with the separators of Unix.
+fn plain(path: &str) -> Cow<'_, str> {
+    match path.contains('\\') {
+        true => Cow::Owned(path.replace('\\', "/")),
+        false => Cow::Borrowed(path),
+    }
+}
+
+/// Returns where the package begins in the path of a library's file.
+fn library(path: &str) -> Option<usize> {
+    let folders = FOLDERS.iter().filter_map(|&(folder, skipped)| within(path, folder, skipped));
+    let mut found = folders.collect::<Vec<_>>();
+    found.extend(standard(path));
+    found.extend(indexed(path));
+    found.extend(vendored(path));
+    found.extend(generated(path));
+    found.extend(remapped(path));
+    // The innermost one: a registry may hold a toolchain, and a target folder copies.
+    found.into_iter().max()
+}
+
+/// Returns where the package begins in a path with a folder, some levels beneath that.
+fn within(path: &str, folder: &str, skipped: usize) -> Option<usize> {
+    let mut start = path.rfind(folder)? + folder.len();
+    for _ in 0..skipped {
+        start += path.get(start..)?.find('/')? + 1;
+    }
+    Some(start)
+}
+
+/// The standard library: `…/library/core/src/…` wherever that is, and `/rustc/HASH/…`.
+fn standard(path: &str) -> Option<usize> {
+    let packages = path.match_indices("library/").filter_map(|(at, folder)| {
+        let is_whole = at == 0 || path.as_bytes().get(at - 1) == Some(&b'/');
+        let start = at + folder.len();
+        let (package, _) = path.get(start..)?.split_once('/')?;
+        (is_whole && STANDARD.contains(&package)).then_some(start)
+    });
+    packages.last().or_else(|| {
+        let start = path.rfind("/rustc/")? + "/rustc/".len();
+        let (hash, _) = path.get(start..)?.split_once('/')?;
+        is_hash(hash, 7).then_some(start + hash.len() + 1)
+    })
+}
+
+/// Registries and checkouts of a cargo whose home has any name: they have names with hashes.
+fn indexed(path: &str) -> Option<usize> {
+    [("/registry/src/", 1), ("/git/checkouts/", 2)].iter().find_map(|&(folder, levels)| {
+        let start = within(path, folder, 0)?;
+        let (name, _) = path.get(start..)?.split_once('/')?;
+        let (_, hash) = name.rsplit_once('-')?;
+        is_hash(hash, 16).then(|| within(path, folder, levels)).flatten()
+    })
+}
+
+/// Packages that `cargo vendor` has copied: `vendor/NAME/…`.
+fn vendored(path: &str) -> Option<usize> {
+    let start = match path.strip_prefix("vendor/") {
+        Some(_) => "vendor/".len(),
+        None => within(path, "/vendor/", 0)?,
+    };
+    let (package, rest) = path.get(start..)?.split_once('/')?;
+    // A program may be called so itself.
+    (package != "src" && rest.contains('/')).then_some(start)
+}
+
+/// Sources that a build script has written: `build/NAME-HASH/out/…`.
+fn generated(path: &str) -> Option<usize> {
+    let end = path.rfind("/out/")?;
+    let (before, package) = path.get(..end)?.rsplit_once('/')?;
+    let (_, hash) = package.rsplit_once('-')?;
+    (before.ends_with("/build") && is_hash(hash, 16)).then_some(before.len() + 1)
+}
+
+/// A path from the package's folder on, as compilers write it that are told to shorten paths.
+fn remapped(path: &str) -> Option<usize> {
+    let (package, _) = path.split_once('/')?;
+    has_version(package).then_some(0)
+}
+
+/// Returns whether a folder of a path is named after a package with its version, as those of
+/// packages that were fetched for a build without cargo.
+fn is_versioned(path: &str) -> bool {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').any(has_version)
+}
+
+/// Returns whether a name ends in a version: `pinocchio-0.12.0`.
+fn has_version(name: &str) -> bool {
+    let starts = name.match_indices('-').filter_map(|(at, _)| name.get(at + 1..));
+    starts.filter(|_| !name.starts_with('-')).any(|version| {
+        let mut numbers = version.splitn(3, '.');
+        let is_number = |it: Option<&str>| {
+            it.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let is_whole = is_number(numbers.next()) && is_number(numbers.next());
+        is_whole && numbers.next().is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()))
+    })
+}
+
+fn is_hash(text: &str, len_min: usize) -> bool {
+    text.len() >= len_min && text.bytes().all(|it| it.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME: &str = "/home/ada/amm";
+
+    #[test]
+    fn workspaces_and_packages_by_path_are_own() {
+        let own = OwnCode::of(Some(HOME));
+        for (file, short) in [
+            ("/home/ada/amm/src/lib.rs", "src/lib.rs"),
+            ("/home/ada/amm/programs/registry/src/lib.rs", "programs/registry/src/lib.rs"),
+            ("/home/ada/shared/src/math.rs", "/home/ada/shared/src/math.rs"),
+            ("/home/ada/amm/programs/vendor/src/lib.rs", "programs/vendor/src/lib.rs"),
+            ("programs/amm/src/lib.rs", "programs/amm/src/lib.rs"),
+            ("/home/ada/library/src/lib.rs", "/home/ada/library/src/lib.rs"),
+            ("./examples/payout.s", "./examples/payout.s"),
+        ] {
+            assert!(own.contains(file), "{file}");
+            assert_eq!(own.short(file), short);
+        }
+        // A folder with a version is a program's if it was compiled there.
+        let own = OwnCode::of(Some("/src/amm-1.2.0"));
+        assert!(own.contains("/src/amm-1.2.0/src/lib.rs"));
+        assert!(OwnCode::default().contains("/src/amm-1.2.0/src/lib.rs"));
+    }
+
+    #[test]
+    fn libraries_are_known_wherever_they_lie() {
+        let own = OwnCode::of(Some(HOME));
+        let index = "index.crates.io-1949cf8c6b5b557f";
+        for (file, short) in [
+            (format!("/root/.cargo/registry/src/{index}/pinocchio-0.12.0/src/cpi.rs"), "pinocchio-0.12.0/src/cpi.rs"),
+            (format!("/usr/local/cargo/registry/src/{index}/borsh-1.6.1/src/lib.rs"), "borsh-1.6.1/src/lib.rs"),
+            (format!("/cache/registry/src/{index}/borsh-1.6.1/src/lib.rs"), "borsh-1.6.1/src/lib.rs"),
+            (format!(r"C:\Users\ada\.cargo\registry\src\{index}\borsh-1.6.1\src\lib.rs"), "borsh-1.6.1/src/lib.rs"),
+            ("/root/.cargo/git/checkouts/anchor-0123456789abcdef/1a2b3c4/lang/src/error.rs".into(), "lang/src/error.rs"),
+            ("/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/slice/mod.rs".into(), "core/src/slice/mod.rs"),
+            ("/home/runner/work/platform-tools/out/rust/library/alloc/src/vec/mod.rs".into(), "alloc/src/vec/mod.rs"),
+            ("/root/.cache/selkie/build/rust-src/ae865e32b8e3d3d7/library/core/src/mem.rs".into(), "core/src/mem.rs"),
+            ("library/core/src/slice/mod.rs".into(), "core/src/slice/mod.rs"),
+            ("/home/ada/amm/target/sbpf-selkie-solana/release/deps/selkie/copies/solana-address-2.9.0/src/lib.rs".into(), "solana-address-2.9.0/src/lib.rs"),
+            ("/home/ada/amm/vendor/borsh/src/lib.rs".into(), "borsh/src/lib.rs"),
+            ("/home/ada/amm/target/release/build/typenum-0123456789abcdef/out/consts.rs".into(), "typenum-0123456789abcdef/out/consts.rs"),
+            ("pinocchio-0.12.0/src/cpi.rs".into(), "pinocchio-0.12.0/src/cpi.rs"),
+            ("/nix/store/0a1b-vendor/pinocchio-0.12.0/src/cpi.rs".into(), "/nix/store/0a1b-vendor/pinocchio-0.12.0/src/cpi.rs"),
+        ] {
+            assert!(!own.contains(&file), "{file}");
+            assert_eq!(own.short(&file), short);
+        }
+    }
+
+    #[test]
+    fn a_program_in_a_registry_is_own_to_itself() {
+        let home = "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0";
+        let own = OwnCode::of(Some(home));
+        assert!(own.contains(&format!("{home}/src/lib.rs")));
+        assert!(!own.contains(&home.replace("vault", "borsh")));
+        assert!(!own.contains(&format!("{home}/target/deps/selkie/copies/a-1.0.0/src/lib.rs")));
+        assert_eq!(own.short(&format!("{home}/src/lib.rs")), "src/lib.rs");
+    }
+}
