@@ -96,7 +96,7 @@ impl OwnCode {
     /// use selkie_inspect::OwnCode;
     /// let own = OwnCode::of(Some("/srv/amm"));
     /// assert!(own.contains("/srv/amm/programs/amm/src/lib.rs"));
-    /// assert!(own.contains("/home/ada/shared/src/math.rs"));
+    /// assert!(own.contains("/srv/ada/shared/src/math.rs"));
     /// assert!(!own.contains("/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/mem.rs"));
     /// ```
     #[must_use]
@@ -250,10 +250,10 @@ mod tests {
         for (file, short) in [
             ("/srv/amm/src/lib.rs", "src/lib.rs"),
             ("/srv/amm/programs/registry/src/lib.rs", "programs/registry/src/lib.rs"),
-            ("/home/ada/shared/src/math.rs", "/home/ada/shared/src/math.rs"),
+            ("/srv/ada/shared/src/math.rs", "/srv/ada/shared/src/math.rs"),
             ("/srv/amm/programs/vendor/src/lib.rs", "programs/vendor/src/lib.rs"),
             ("programs/amm/src/lib.rs", "programs/amm/src/lib.rs"),
-            ("/home/ada/library/src/lib.rs", "/home/ada/library/src/lib.rs"),
+            ("/srv/ada/library/src/lib.rs", "/srv/ada/library/src/lib.rs"),
             ("./examples/payout.s", "./examples/payout.s"),
         ] {
             assert!(own.contains(file), "{file}");
