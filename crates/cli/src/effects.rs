@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
-pub(crate) use self::rules::{
-    EXISTING_LEDGER, IN_ASSEMBLY, LATER_LEDGER, NOT_RUST, SIGNED_TRANSACTION,
-};
+#[cfg(feature = "node")]
+pub(crate) use self::rules::{EXISTING_LEDGER, LATER_LEDGER};
+pub(crate) use self::rules::{IN_ASSEMBLY, NOT_RUST, SIGNED_TRANSACTION};
 
 /// Options of some commands that have no effect under a condition.
 pub(crate) struct Rule {

@@ -32,7 +32,11 @@ fn write(text: &mut String) -> fmt::Result {
         text,
         "them in full. Parameters in brackets may be absent or null, configuration objects"
     )?;
-    writeln!(text, "may have null fields and unknown keys.\n")?;
+    writeln!(
+        text,
+        "may have unknown keys, and null fields but for the booleans of `sendTransaction`,"
+    )?;
+    writeln!(text, "`simulateTransaction` and `getSignatureStatuses`.\n")?;
     methods(text)?;
     cheatcodes(text)?;
     subscriptions(text)?;
@@ -196,7 +200,7 @@ fn connections(limits: &Limits) -> Vec<LimitRow> {
         ("WebSockets from an address", limits.address_sockets_max.to_string(), "address_sockets_max", "status 503"),
         ("time between pings of a WebSocket, three of which may go unanswered", seconds(limits.ping_interval), "ping_interval", "the connection is closed"),
         ("subscriptions of a connection", limits.subscriptions_max.to_string(), "subscriptions_max", "error -32600"),
-        ("subscriptions of all connections", limits.all_subscriptions_max.to_string(), "all_subscriptions_max", "error -32600"),
+        ("subscriptions of all connections", limits.all_subscriptions_max.to_string(), "all_subscriptions_max", "error -32603"),
         ("notifications that wait for a client", limits.queue_max.to_string(), "queue_max", "the connection is closed"),
         ("their size together", bytes(limits.queue_bytes_max), "queue_bytes_max", "the connection is closed"),
         ("notifications that wait for all clients", bytes(limits.queues_bytes_max), "queues_bytes_max", "the connections of those who should get more are closed"),

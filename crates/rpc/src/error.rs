@@ -105,6 +105,13 @@ impl RpcError {
         Self { message, ..Self::of("InternalError", &[]) }
     }
 
+    /// All connections have as many subscriptions as they may: agave's text.
+    #[must_use]
+    pub fn too_many_subscriptions() -> Self {
+        let message = "Internal Error: Subscription refused. Node subscription limit reached";
+        Self { message: message.to_owned(), ..Self::of("InternalError", &[]) }
+    }
+
     /// There is no such method.
     #[must_use]
     pub fn method_not_found() -> Self {

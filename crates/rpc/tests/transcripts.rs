@@ -20,7 +20,9 @@
 //! transaction sent last. `$KEY1`, the payer, to `$KEY8` are the addresses of keys that sign; commands
 //! call them `key1` to `key8`, too.
 //!
-//! `UPDATE=1` writes the answers into the files.
+//! `UPDATE=1` writes the answers into the files. The second line of a file says which files of agave the
+//! answers were compared with, and which version: `# compared with agave V: FILE, …`, or `# not compared
+//! with agave: REASON`. The line `# differs: …` names what is another way on purpose.
 
 use core::time::Duration;
 use std::{env, fmt::Write as _, fs, net::SocketAddr, path::Path, sync::Arc};
@@ -410,6 +412,24 @@ async fn transcripts() {
     assert!(!paths.is_empty());
     for path in paths {
         check(&path).await;
+    }
+}
+
+#[test]
+fn every_transcript_says_what_it_was_compared_with() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rpc");
+    let compared = format!("# compared with agave {}: ", selkie_rpc::API_VERSION);
+    for path in fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()) {
+        let text = fs::read_to_string(&path).unwrap();
+        let mark = text.lines().nth(1).unwrap_or_default();
+        let is_reason =
+            mark.strip_prefix("# not compared with agave: ").is_some_and(|it| !it.is_empty());
+        let names_files = mark.strip_prefix(&compared).is_some_and(|it| it.contains(".rs"));
+        assert!(
+            names_files || is_reason,
+            "{}: compare the answers with agave's source, and write the second line",
+            path.display()
+        );
     }
 }
 

@@ -3,8 +3,10 @@
 use selkie_node::{SendError, SendOptions, SimulateOptions, Simulation, View};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use solana_hash::Hash;
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
+use solana_transaction_error::TransactionError;
 
 use crate::{
     budget::Text,
@@ -45,7 +47,10 @@ pub(super) fn get_latest_blockhash(
 }
 
 pub(super) fn is_blockhash_valid(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
-    let blockhash = parse_hash(&params.required::<String>(0)?)?;
+    let text: String = params.required(0)?;
+    // The one method whose error is the parser's alone.
+    let blockhash: Hash =
+        text.parse().map_err(|error| RpcError::invalid_params(format!("{error:?}")))?;
     let view = call.view(params.or_default::<ContextConfig>(1)?)?;
     Ok(with_context(view.slot(), json!(view.is_blockhash_valid(&blockhash))))
 }
@@ -53,6 +58,9 @@ pub(super) fn is_blockhash_valid(call: &Call<'_>, params: &mut Params) -> Result
 pub(super) fn get_fee_for_message(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let message: VersionedMessage = wire::message(&params.required::<String>(0)?)?;
     let view = call.view(params.or_default::<ContextConfig>(1)?)?;
+    message.sanitize().map_err(|error| {
+        RpcError::invalid_params(format!("invalid transaction message: {error}"))
+    })?;
     Ok(with_context(view.slot(), json!(view.fee_for_message(&message))))
 }
 
@@ -92,10 +100,11 @@ pub(super) fn send_transaction(call: &Call<'_>, params: &mut Params) -> Result<V
 /// Returns the error for a transaction that was not accepted.
 fn refusal(error: SendError) -> RpcError {
     match error {
-        SendError::Sanitize(error) => {
-            RpcError::invalid_params(format!("invalid transaction: {error}"))
-        }
+        SendError::Sanitize(error) => invalid_transaction(&error),
         SendError::Preflight(simulation) => {
+            if let Some(error) = malformation(&simulation) {
+                return invalid_transaction(error);
+            }
             let mut value = simulation_value(&simulation, Value::Null);
             // Agave leaves these out of what comes with the error (`send_transaction`).
             for name in NOT_OF_PREFLIGHT {
@@ -110,6 +119,25 @@ fn refusal(error: SendError) -> RpcError {
         SendError::Ledger(reason) => RpcError::node_unhealthy(&reason),
         other => RpcError::internal(other),
     }
+}
+
+fn invalid_transaction(error: &TransactionError) -> RpcError {
+    RpcError::invalid_params(format!("invalid transaction: {error}"))
+}
+
+/// Returns the error of a transaction that agave does not simulate: one that is malformed, or whose
+/// lookup tables do not have its addresses (`sanitize_transaction`).
+fn malformation(simulation: &Simulation) -> Option<&TransactionError> {
+    let error = simulation.result.as_ref().err()?;
+    let is_before = matches!(
+        error,
+        TransactionError::SanitizeFailure
+            | TransactionError::AddressLookupTableNotFound
+            | TransactionError::InvalidAddressLookupTableOwner
+            | TransactionError::InvalidAddressLookupTableData
+            | TransactionError::InvalidAddressLookupTableIndex
+    );
+    is_before.then_some(error)
 }
 
 pub(super) fn simulate_transaction(
@@ -134,6 +162,9 @@ pub(super) fn simulate_transaction(
     let view = call.view(context)?;
     let options = SimulateOptions { verify_signatures: verify, replace_blockhash: replace };
     let simulation = view.simulate(&transaction, &options);
+    if let Some(error) = malformation(&simulation) {
+        return Err(invalid_transaction(error));
+    }
     let inner = match config.inner_instructions {
         true if simulation.is_processed => {
             let keys: Vec<Pubkey> = simulation.accounts.iter().map(|(key, _)| *key).collect();

@@ -70,7 +70,7 @@ pub(super) fn get_token_account_balance(
 pub(super) fn get_token_supply(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let (key, view) = key_and_view(call, params)?;
     let account = token_program_account(&view, &key, "not a Token mint")?;
-    let mint = Mint::read(account.data()).ok_or_else(|| invalid("not a Token mint"))?;
+    let mint = Mint::read(account.data()).ok_or_else(|| invalid("mint could not be unpacked"))?;
     Ok(with_context(view.slot(), token_amount(mint.supply, &mint.scale(view.now()))))
 }
 

@@ -54,7 +54,7 @@ pub(crate) enum TooMany {
     /// That of a connection.
     OfConnection(usize),
     /// That of all connections.
-    OfAll(usize),
+    OfAll,
 }
 
 /// The subscriptions of all connections.
@@ -130,7 +130,7 @@ impl Hub {
             return Err(TooMany::OfConnection(self.subscriptions_max));
         }
         if index.all.len() >= self.all_subscriptions_max {
-            return Err(TooMany::OfAll(self.all_subscriptions_max));
+            return Err(TooMany::OfAll);
         }
         let id = index.next;
         index.next = id.saturating_add(1);
@@ -279,7 +279,7 @@ mod tests {
         for _ in 0..2 {
             hub.add(one.clone(), Topic::Root, Detail::None).unwrap();
         }
-        assert_eq!(hub.add(two.clone(), Topic::Root, Detail::None), Err(TooMany::OfAll(2)));
+        assert_eq!(hub.add(two.clone(), Topic::Root, Detail::None), Err(TooMany::OfAll));
         hub.remove_connection(1);
         assert!(hub.add(two, Topic::Root, Detail::None).is_ok());
     }

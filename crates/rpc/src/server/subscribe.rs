@@ -14,6 +14,7 @@ use crate::{
         AccountConfig, AccountEncoding, BlockConfig, Commitment, Condition, ProgramAccountsConfig,
         TransactionEncoding,
     },
+    encode::account::Form,
     error::RpcError,
     methods::{SUBSCRIPTIONS, Subscribers, SubscriptionRow, rank},
     params::Params,
@@ -78,13 +79,13 @@ fn begin(
         "root" => (Topic::Root, Detail::None),
         _ => (Topic::SlotsUpdates, Detail::None),
     };
-    let id = shared.hub.add(connection.clone(), topic, detail).map_err(|too_many| {
-        let (of, max) = match too_many {
-            TooMany::OfConnection(max) => ("a connection", max),
-            TooMany::OfAll(max) => ("all connections", max),
-        };
-        RpcError::refused(format!("too many subscriptions: the limit of {of} is {max}"))
-    })?;
+    let id =
+        shared.hub.add(connection.clone(), topic, detail).map_err(|too_many| match too_many {
+            TooMany::OfConnection(max) => RpcError::refused(format!(
+                "too many subscriptions: the limit of a connection is {max}"
+            )),
+            TooMany::OfAll => RpcError::too_many_subscriptions(),
+        })?;
     Ok(json!(id))
 }
 
@@ -157,18 +158,26 @@ fn parse<T: FromStr>(text: &str, what: &str) -> Result<T, RpcError> {
         .map_err(|_| RpcError::invalid_params(format!("Invalid Request: Invalid {what} provided")))
 }
 
+/// Returns the form without a slice: agave's notifications have all data (`filter_account_result`).
+fn whole(form: Form) -> Form {
+    Form { slice: None, ..form }
+}
+
 fn account(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
     let key = parse(&params.required::<String>(0)?, "pubkey")?;
     let config: AccountConfig = params.or_default(1)?;
-    let form = config.form(AccountEncoding::Binary);
+    let form = whole(config.form(AccountEncoding::Binary));
     Ok((Topic::Account(key, config.commitment.level()), Detail::Account(form)))
 }
 
 fn program(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
-    let key = parse(&params.required::<String>(0)?, "pubkey")?;
+    let text: String = params.required(0)?;
     let config: ProgramAccountsConfig = params.or_default(1)?;
-    let form = config.account.form(AccountEncoding::Binary);
-    let conditions = Condition::all(config.filters)?;
+    let form = whole(config.account.form(AccountEncoding::Binary));
+    // Agave looks at the filters first, and shows their error as one within another.
+    let conditions = Condition::all(config.filters)
+        .map_err(|error| RpcError::invalid_params(format!("Invalid params: {}", error.message)))?;
+    let key = parse(&text, "pubkey")?;
     let level = config.account.commitment.level();
     Ok((Topic::Program(key, level), Detail::Program(form, conditions)))
 }
