@@ -105,6 +105,14 @@ impl SourceMap {
         location(&self.lines()?.find_location(self.address(pc)).ok()??)
     }
 
+    /// Returns the innermost position of the instruction at `pc` that is in the user's own code: its own,
+    /// or that of a call that was inlined.
+    #[must_use]
+    pub fn own_line_at(&self, pc: u32) -> Option<Location> {
+        let mut locations = self.frames_at(pc).into_iter().filter_map(|it| it.location);
+        locations.find(|it| self.own().contains(&it.file))
+    }
+
     /// Returns function and source position of the instruction at `pc`.
     #[must_use]
     pub fn locate(&self, pc: usize) -> CodeLocation {

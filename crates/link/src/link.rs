@@ -223,7 +223,9 @@ fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut 
         };
         let mut error = LinkError::new(message).symbol(name).help(help);
         let pc = placed.legal.deepest.and_then(|slot| placed.slot(slot)).unwrap_or(placed.start);
-        error.source = source.line_at(pc).map(|it| it.to_string());
+        // Where a library's code is inlined, the user's call of it.
+        let own = source.own_line_at(pc).or_else(|| source.own_line_at(placed.start));
+        error.source = own.or_else(|| source.line_at(pc)).map(|it| it.to_string());
         error.kept_by = program.users_of(atom);
         errors.push(program.attribute(atom, error));
     }
