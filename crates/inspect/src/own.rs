@@ -86,8 +86,9 @@ impl OwnCode {
     /// Returns the definition for a program by the unit that contains its entry.
     #[must_use]
     pub fn of_unit(unit: &Unit<Reader>) -> Self {
-        let folder = unit.comp_dir.as_ref().map(|it| String::from_utf8_lossy(it.bytes()));
-        Self::of(folder.map(|it| line(&it).into_owned()).as_deref())
+        let text = |it: &Reader| line(&String::from_utf8_lossy(it.bytes())).into_owned();
+        let (folder, name) = (unit.comp_dir.as_ref().map(text), unit.name.as_ref().map(text));
+        Self::of(home(folder.as_deref(), name.as_deref().unwrap_or_default()).as_deref())
     }
 
     /// Returns whether a source file is the user's own.
@@ -131,6 +132,20 @@ impl OwnCode {
     /// Returns the path of a file within the home, from the separator on.
     fn at_home<'a>(&self, path: &'a str) -> Option<&'a str> {
         path.strip_prefix(self.home.as_deref()?).filter(|rest| rest.starts_with('/'))
+    }
+}
+
+/// Returns the folder of the program whose entry is in a unit, by the folder in which that was compiled
+/// and by its name. rustc names a unit after the crate's root, `src/lib.rs/@/amm.0123456789abcdef-cgu.0`;
+/// if that is outside of the folder, it is that of a manifest that another one stands for.
+fn home(folder: Option<&str>, name: &str) -> Option<String> {
+    let (folder, name) = (folder.map(plain), plain(name));
+    let root = name.split_once("/@/").map_or("", |(root, _)| root);
+    let is_whole = root.starts_with('/') || root.as_bytes().get(1) == Some(&b':');
+    let is_inside = folder.as_ref().is_some_and(|it| root.starts_with(&**it));
+    match root.rsplit_once('/').filter(|_| is_whole && !is_inside) {
+        Some((sources, _)) => Some(sources.strip_suffix("/src").unwrap_or(sources).to_owned()),
+        None => folder.map(Cow::into_owned),
     }
 }
 
@@ -288,6 +303,16 @@ mod tests {
             assert!(!own.contains(&file), "{file}");
             assert_eq!(own.short(&file), short);
         }
+    }
+
+    #[test]
+    fn a_program_that_another_manifest_stands_for_is_where_its_root_is() {
+        let root = "/home/ada/amm/src/lib.rs/@/amm.0123456789abcdef-cgu.0";
+        assert_eq!(home(Some("/tmp/view"), root).as_deref(), Some(HOME));
+        assert_eq!(home(Some(HOME), root).as_deref(), Some(HOME));
+        assert_eq!(home(Some(HOME), "src/lib.rs/@/amm.0-cgu.0").as_deref(), Some(HOME));
+        assert_eq!(home(Some("/src"), "/opt/counter.c").as_deref(), Some("/src"));
+        assert_eq!(home(None, "counter.c"), None);
     }
 
     #[test]

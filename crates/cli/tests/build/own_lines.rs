@@ -49,13 +49,18 @@ const AMOUNT: &str = "[1, 0, 0, 0, 0, 0, 0, 0]";
 const COUNT: &str = "[41, 0, 0, 0, 0, 0, 0, 0]";
 const MOST: &str = "[255, 255, 255, 255, 255, 255, 255, 255]";
 
-pub(crate) fn failures_of_a_new_project_are_at_its_own_lines() {
-    let project = Project::new("build-own-failures");
-    let owner = "\"owner\": \"";
+pub(crate) fn a_new_project_is_shown_by_its_own_lines() {
+    let project = Project::new("build-own");
+    fails_at_own_lines(&project);
+    steps_by_own_lines(&project);
+}
+
+fn fails_at_own_lines(project: &Project) {
+    let owner = project.input.lines().find(|it| it.contains("\"owner\"")).expect("it has one");
     for (good, bad, text) in [
         (AMOUNT, "[1, 0]", "let amount = data.try_into()"),
         ("\"is_writable\": true", "\"is_writable\": false", "!counter.is_writable()"),
-        (owner, "\"owner\": \"11111111111111111111111111111111\", \"was\": \"", "owned_by"),
+        (owner, "\"owner\": \"7V1FVd1s3TQfzPVQMtDDoVoMDaR5Lwc4sL3Y9Rza5Jhq\",", "owned_by"),
         (COUNT, "[41]", "let count = held[..].try_into()"),
         (COUNT, MOST, "checked_add"),
     ] {
@@ -74,8 +79,7 @@ pub(crate) fn failures_of_a_new_project_are_at_its_own_lines() {
     }
 }
 
-pub(crate) fn the_debugger_steps_through_a_new_project_by_own_lines() {
-    let project = Project::new("build-own-steps");
+fn steps_by_own_lines(project: &Project) {
     let called = project.call(AMOUNT, AMOUNT);
     assert_eq!(called.code, Some(0), "{}", called.text());
     let steps = |arguments: &[&str]| {
