@@ -129,6 +129,22 @@ impl OwnCode {
         }
     }
 
+    /// Returns the package of a file, with its version if a library's has one: `core`,
+    /// `pinocchio-0.12.0`. Empty if the path does not tell, as for own files directly in the home.
+    #[must_use]
+    pub fn package<'a>(&self, file: &'a str) -> Cow<'a, str> {
+        let short = self.short(file);
+        let end = match self.contains(file) {
+            false => short.find('/').unwrap_or(0),
+            true => short.rfind("/src/").unwrap_or(0),
+        };
+        let start = short.get(..end).and_then(|it| it.rfind('/')).map_or(0, |it| it + 1);
+        match short {
+            Cow::Borrowed(short) => Cow::Borrowed(short.get(start..end).unwrap_or_default()),
+            Cow::Owned(short) => Cow::Owned(short.get(start..end).unwrap_or_default().to_owned()),
+        }
+    }
+
     /// Returns the path of a file within the home, from the separator on.
     fn at_home<'a>(&self, path: &'a str) -> Option<&'a str> {
         path.strip_prefix(self.home.as_deref()?).filter(|rest| rest.starts_with('/'))
