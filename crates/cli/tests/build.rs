@@ -359,7 +359,8 @@ fn optimised_programs_are_debugged_backwards() {
     let saved = ["run", program, "--input", "input.json", "--save-replay", "call.replay"];
     let failed = place.run_in(folder, &saved);
     assert_eq!(failed.code, Some(1), "{}", failed.text());
-    let commands = ["bt", "p pool", "who *first", "break share", "rc", "p pool as u32 * points"];
+    let commands =
+        ["bt", "up", "p pool", "who *first", "break share", "rc", "p pool as u32 * points"];
     let commands = commands.iter().flat_map(|it| ["-x", *it]);
     let arguments: Vec<&str> = ["debug", "call.replay"].into_iter().chain(commands).collect();
     let output = place.run_in(folder, &arguments);

@@ -152,14 +152,20 @@ impl Profile {
         let program = path.program;
         let name = match path.key {
             PathKey::Program => programs.name(&program),
-            PathKey::Function(pc) => {
+            PathKey::Function(pc, _) => {
                 let found = programs.get_mut(&program).map(|it| it.functions_at(pc));
                 found.and_then(|it| Some(it.first()?.name.to_string())).unwrap_or_default()
             }
         };
         let kind = match path.key {
             PathKey::Program => FrameKind::Program,
-            PathKey::Function(_) => FrameKind::Function,
+            PathKey::Function(..) => FrameKind::Function,
+        };
+        let caller = match (path.key, caller) {
+            (PathKey::Function(_, Some(call)), Some(caller)) => {
+                Some(self.inlined(caller, program, call, programs))
+            }
+            _ => caller,
         };
         let node = self.child(caller, Frame { kind, name: name.into(), program, file: None });
         self.nodes[node].calls += path.calls;
@@ -193,20 +199,14 @@ impl Profile {
     /// Adds the instructions at a slot, below the functions that were inlined there.
     fn add_instructions(
         &mut self,
-        mut node: usize,
+        node: usize,
         program: Pubkey,
         pc: u32,
         count: u64,
         programs: &mut Programs,
     ) {
         let functions = programs.get_mut(&program).map(|it| it.functions_at(pc));
-        self.nodes[node].is_own |= functions.as_ref().is_some_and(|it| it[0].is_own);
-        for inlined in functions.iter().flat_map(|it| it.iter().skip(1)) {
-            let (kind, name) = (FrameKind::Inlined, Rc::clone(&inlined.name));
-            let file = inlined.line.as_ref().map(|line| Rc::clone(&line.file));
-            node = self.child(Some(node), Frame { kind, name, program, file });
-            self.nodes[node].is_own |= inlined.is_own;
-        }
+        let node = self.inlined(node, program, pc, programs);
         for file in functions.iter().flat_map(|it| it.iter()).filter_map(|it| it.line.as_ref()) {
             self.add_file(&file.file, program, programs);
         }
@@ -221,6 +221,25 @@ impl Profile {
         if let Some(line) = own.and_then(|it| it.line.clone()) {
             *node.own_lines.entry(line).or_default() += count;
         }
+    }
+
+    /// Returns the node of the innermost function that was inlined at a slot of a function.
+    fn inlined(
+        &mut self,
+        mut node: usize,
+        program: Pubkey,
+        pc: u32,
+        programs: &mut Programs,
+    ) -> usize {
+        let functions = programs.get_mut(&program).map(|it| it.functions_at(pc));
+        self.nodes[node].is_own |= functions.as_ref().is_some_and(|it| it[0].is_own);
+        for inlined in functions.iter().flat_map(|it| it.iter().skip(1)) {
+            let (kind, name) = (FrameKind::Inlined, Rc::clone(&inlined.name));
+            let file = inlined.line.as_ref().map(|line| Rc::clone(&line.file));
+            node = self.child(Some(node), Frame { kind, name, program, file });
+            self.nodes[node].is_own |= inlined.is_own;
+        }
+        node
     }
 
     fn add_file(&mut self, path: &Rc<str>, program: Pubkey, programs: &Programs) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use selkie_inspect::item_name;
 use serde_json::{Value, json};
 
 use super::{FrameKind, Profile};
@@ -83,8 +84,12 @@ impl Tables {
                 *lines.entry(line.clone()).or_default() += units;
             }
             let Some(units) = own[index] else { continue };
-            let key = (program.clone(), node.frame.name.to_string());
-            let row = table.entry(key).or_insert_with(|| self::row(&node.frame.name, &program));
+            let name = match libraries {
+                Libraries::RolledUp => item_name(&node.frame.name),
+                Libraries::Expanded => &node.frame.name,
+            };
+            let key = (program.clone(), name.to_owned());
+            let row = table.entry(key).or_insert_with(|| self::row(name, &program));
             row.own += units;
             row.calls += node.calls;
             row.is_own |= node.is_own;
