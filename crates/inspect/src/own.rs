@@ -95,9 +95,9 @@ impl OwnCode {
     ///
     /// ```
     /// use selkie_inspect::OwnCode;
-    /// let own = OwnCode::of(Some("/home/ada/amm"));
-    /// assert!(own.contains("/home/ada/amm/programs/amm/src/lib.rs"));
-    /// assert!(own.contains("/home/ada/shared/src/math.rs"));
+    /// let own = OwnCode::of(Some("/users/ada/amm"));
+    /// assert!(own.contains("/users/ada/amm/programs/amm/src/lib.rs"));
+    /// assert!(own.contains("/users/ada/shared/src/math.rs"));
     /// assert!(!own.contains("/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/mem.rs"));
     /// ```
     #[must_use]
@@ -273,18 +273,18 @@ fn is_hash(text: &str, len_min: usize) -> bool {
 mod tests {
     use super::*;
 
-    const HOME: &str = "/home/ada/amm";
+    const HOME: &str = "/users/ada/amm";
 
     #[test]
     fn workspaces_and_packages_by_path_are_own() {
         let own = OwnCode::of(Some(HOME));
         for (file, short) in [
-            ("/home/ada/amm/src/lib.rs", "src/lib.rs"),
-            ("/home/ada/amm/programs/registry/src/lib.rs", "programs/registry/src/lib.rs"),
-            ("/home/ada/shared/src/math.rs", "/home/ada/shared/src/math.rs"),
-            ("/home/ada/amm/programs/vendor/src/lib.rs", "programs/vendor/src/lib.rs"),
+            ("/users/ada/amm/src/lib.rs", "src/lib.rs"),
+            ("/users/ada/amm/programs/registry/src/lib.rs", "programs/registry/src/lib.rs"),
+            ("/users/ada/shared/src/math.rs", "/users/ada/shared/src/math.rs"),
+            ("/users/ada/amm/programs/vendor/src/lib.rs", "programs/vendor/src/lib.rs"),
             ("programs/amm/src/lib.rs", "programs/amm/src/lib.rs"),
-            ("/home/ada/library/src/lib.rs", "/home/ada/library/src/lib.rs"),
+            ("/users/ada/library/src/lib.rs", "/users/ada/library/src/lib.rs"),
             ("./examples/payout.s", "./examples/payout.s"),
         ] {
             assert!(own.contains(file), "{file}");
@@ -301,18 +301,18 @@ mod tests {
         let own = OwnCode::of(Some(HOME));
         let index = "index.crates.io-1949cf8c6b5b557f";
         for (file, short) in [
-            (format!("/root/.cargo/registry/src/{index}/pinocchio-0.12.0/src/cpi.rs"), "pinocchio-0.12.0/src/cpi.rs"),
+            (format!("/users/me/.cargo/registry/src/{index}/pinocchio-0.12.0/src/cpi.rs"), "pinocchio-0.12.0/src/cpi.rs"),
             (format!("/usr/local/cargo/registry/src/{index}/borsh-1.6.1/src/lib.rs"), "borsh-1.6.1/src/lib.rs"),
             (format!("/cache/registry/src/{index}/borsh-1.6.1/src/lib.rs"), "borsh-1.6.1/src/lib.rs"),
             (format!(r"C:\Users\ada\.cargo\registry\src\{index}\borsh-1.6.1\src\lib.rs"), "borsh-1.6.1/src/lib.rs"),
-            ("/root/.cargo/git/checkouts/anchor-0123456789abcdef/1a2b3c4/lang/src/error.rs".into(), "lang/src/error.rs"),
+            ("/users/me/.cargo/git/checkouts/anchor-0123456789abcdef/1a2b3c4/lang/src/error.rs".into(), "lang/src/error.rs"),
             ("/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/slice/mod.rs".into(), "core/src/slice/mod.rs"),
-            ("/home/runner/work/platform-tools/out/rust/library/alloc/src/vec/mod.rs".into(), "alloc/src/vec/mod.rs"),
-            ("/root/.cache/selkie/build/rust-src/ae865e32b8e3d3d7/library/core/src/mem.rs".into(), "core/src/mem.rs"),
+            ("/users/runner/work/platform-tools/out/rust/library/alloc/src/vec/mod.rs".into(), "alloc/src/vec/mod.rs"),
+            ("/users/me/.cache/selkie/build/rust-src/ae865e32b8e3d3d7/library/core/src/mem.rs".into(), "core/src/mem.rs"),
             ("library/core/src/slice/mod.rs".into(), "core/src/slice/mod.rs"),
-            ("/home/ada/amm/target/sbpf-selkie-solana/release/deps/selkie/copies/solana-address-2.9.0/src/lib.rs".into(), "solana-address-2.9.0/src/lib.rs"),
-            ("/home/ada/amm/vendor/borsh/src/lib.rs".into(), "borsh/src/lib.rs"),
-            ("/home/ada/amm/target/release/build/typenum-0123456789abcdef/out/consts.rs".into(), "typenum-0123456789abcdef/out/consts.rs"),
+            ("/users/ada/amm/target/sbpf-selkie-solana/release/deps/selkie/copies/solana-address-2.9.0/src/lib.rs".into(), "solana-address-2.9.0/src/lib.rs"),
+            ("/users/ada/amm/vendor/borsh/src/lib.rs".into(), "borsh/src/lib.rs"),
+            ("/users/ada/amm/target/release/build/typenum-0123456789abcdef/out/consts.rs".into(), "typenum-0123456789abcdef/out/consts.rs"),
             ("pinocchio-0.12.0/src/cpi.rs".into(), "pinocchio-0.12.0/src/cpi.rs"),
             ("/nix/store/0a1b-vendor/pinocchio-0.12.0/src/cpi.rs".into(), "/nix/store/0a1b-vendor/pinocchio-0.12.0/src/cpi.rs"),
         ] {
@@ -323,8 +323,8 @@ mod tests {
 
     #[test]
     fn a_program_that_another_manifest_stands_for_is_where_its_root_is() {
-        let root = "/home/ada/amm/src/lib.rs/@/amm.0123456789abcdef-cgu.0";
-        assert_eq!(home(Some("/tmp/view"), root).as_deref(), Some(HOME));
+        let root = "/users/ada/amm/src/lib.rs/@/amm.0123456789abcdef-cgu.0";
+        assert_eq!(home(Some("/cache/view"), root).as_deref(), Some(HOME));
         assert_eq!(home(Some(HOME), root).as_deref(), Some(HOME));
         assert_eq!(home(Some(HOME), "src/lib.rs/@/amm.0-cgu.0").as_deref(), Some(HOME));
         assert_eq!(home(Some("/src"), "/opt/counter.c").as_deref(), Some("/src"));
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_program_in_a_registry_is_own_to_itself() {
-        let home = "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0";
+        let home = "/users/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0";
         let own = OwnCode::of(Some(home));
         assert!(own.contains(&format!("{home}/src/lib.rs")));
         assert!(!own.contains(&home.replace("vault", "borsh")));
