@@ -54,8 +54,7 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     Rust other_layouts_are_refused_where_the_compiler_keeps_its_own
     Rust rust_programs_are_the_same_wherever_they_are_built
     Rust optimised_programs_are_debugged_backwards
-    Rust own_lines::failures_of_a_new_project_are_at_its_own_lines
-    Rust own_lines::the_debugger_steps_through_a_new_project_by_own_lines
+    Rust own_lines::a_new_project_is_shown_by_its_own_lines
     Rust own_lines::panics_and_errors_with_the_standard_library_are_at_own_lines
     C programs_for_solanas_c_sdk_build_as_they_are
     C programs_in_c_are_debugged_backwards
@@ -361,7 +360,8 @@ fn optimised_programs_are_debugged_backwards() {
     let saved = ["run", program, "--input", "input.json", "--save-replay", "call.replay"];
     let failed = place.run_in(folder, &saved);
     assert_eq!(failed.code, Some(1), "{}", failed.text());
-    let commands = ["bt", "p pool", "who *first", "break share", "rc", "p pool as u32 * points"];
+    let commands =
+        ["bt", "up", "p pool", "who *first", "break share", "rc", "p pool as u32 * points"];
     let commands = commands.iter().flat_map(|it| ["-x", *it]);
     let arguments: Vec<&str> = ["debug", "call.replay"].into_iter().chain(commands).collect();
     let output = place.run_in(folder, &arguments);

@@ -3,7 +3,10 @@
 
 use core::fmt::{self, Write as _};
 
-use crate::source::{Frame, Location, SourceMap};
+use crate::{
+    source::{Frame, Location, SourceMap},
+    symbols::item_name,
+};
 
 /// A function around an instruction: one that has not returned, or one that was inlined into it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -155,7 +158,7 @@ impl Backtrace {
 
 impl BacktraceFrame {
     fn name(&self) -> &str {
-        self.function.as_deref().unwrap_or("an unknown function")
+        self.function.as_deref().map_or("an unknown function", item_name)
     }
 
     /// Returns the position with a short path: `src/lib.rs:80:19`. Empty if there is none.

@@ -45,7 +45,7 @@ pub use crate::{
     program::{Instruction, Program, instruction_text},
     source::{CodeLocation, Frame, Location, SourceMap},
     stack::{StackUse, stack_use},
-    symbols::{Symbols, demangle},
+    symbols::{Symbols, demangle, item_name},
 };
 
 /// The conventions of an analysis.

@@ -86,17 +86,18 @@ impl OwnCode {
     /// Returns the definition for a program by the unit that contains its entry.
     #[must_use]
     pub fn of_unit(unit: &Unit<Reader>) -> Self {
-        let folder = unit.comp_dir.as_ref().map(|it| String::from_utf8_lossy(it.bytes()));
-        Self::of(folder.map(|it| line(&it).into_owned()).as_deref())
+        let text = |it: &Reader| line(&String::from_utf8_lossy(it.bytes())).into_owned();
+        let (folder, name) = (unit.comp_dir.as_ref().map(text), unit.name.as_ref().map(text));
+        Self::of(home(folder.as_deref(), name.as_deref().unwrap_or_default()).as_deref())
     }
 
     /// Returns whether a source file is the user's own.
     ///
     /// ```
     /// use selkie_inspect::OwnCode;
-    /// let own = OwnCode::of(Some("/srv/amm"));
-    /// assert!(own.contains("/srv/amm/programs/amm/src/lib.rs"));
-    /// assert!(own.contains("/srv/ada/shared/src/math.rs"));
+    /// let own = OwnCode::of(Some("/users/ada/amm"));
+    /// assert!(own.contains("/users/ada/amm/programs/amm/src/lib.rs"));
+    /// assert!(own.contains("/users/ada/shared/src/math.rs"));
     /// assert!(!own.contains("/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/mem.rs"));
     /// ```
     #[must_use]
@@ -128,9 +129,39 @@ impl OwnCode {
         }
     }
 
+    /// Returns the package of a file, with its version if a library's has one: `core`,
+    /// `pinocchio-0.12.0`. Empty if the path does not tell, as for own files directly in the home.
+    #[must_use]
+    pub fn package<'a>(&self, file: &'a str) -> Cow<'a, str> {
+        let short = self.short(file);
+        let end = match self.contains(file) {
+            false => short.find('/').unwrap_or(0),
+            true => short.rfind("/src/").unwrap_or(0),
+        };
+        let start = short.get(..end).and_then(|it| it.rfind('/')).map_or(0, |it| it + 1);
+        match short {
+            Cow::Borrowed(short) => Cow::Borrowed(short.get(start..end).unwrap_or_default()),
+            Cow::Owned(short) => Cow::Owned(short.get(start..end).unwrap_or_default().to_owned()),
+        }
+    }
+
     /// Returns the path of a file within the home, from the separator on.
     fn at_home<'a>(&self, path: &'a str) -> Option<&'a str> {
         path.strip_prefix(self.home.as_deref()?).filter(|rest| rest.starts_with('/'))
+    }
+}
+
+/// Returns the folder of the program whose entry is in a unit, by the folder in which that was compiled
+/// and by its name. rustc names a unit after the crate's root, `src/lib.rs/@/amm.0123456789abcdef-cgu.0`;
+/// if that is outside of the folder, it is that of a manifest that another one stands for.
+fn home(folder: Option<&str>, name: &str) -> Option<String> {
+    let (folder, name) = (folder.map(plain), plain(name));
+    let root = name.split_once("/@/").map_or("", |(root, _)| root);
+    let is_whole = root.starts_with('/') || root.as_bytes().get(1) == Some(&b':');
+    let is_inside = folder.as_ref().is_some_and(|it| root.starts_with(&**it));
+    match root.rsplit_once('/').filter(|_| is_whole && !is_inside) {
+        Some((sources, _)) => Some(sources.strip_suffix("/src").unwrap_or(sources).to_owned()),
+        None => folder.map(Cow::into_owned),
     }
 }
 
@@ -242,18 +273,18 @@ fn is_hash(text: &str, len_min: usize) -> bool {
 mod tests {
     use super::*;
 
-    const HOME: &str = "/srv/amm";
+    const HOME: &str = "/users/ada/amm";
 
     #[test]
     fn workspaces_and_packages_by_path_are_own() {
         let own = OwnCode::of(Some(HOME));
         for (file, short) in [
-            ("/srv/amm/src/lib.rs", "src/lib.rs"),
-            ("/srv/amm/programs/registry/src/lib.rs", "programs/registry/src/lib.rs"),
-            ("/srv/ada/shared/src/math.rs", "/srv/ada/shared/src/math.rs"),
-            ("/srv/amm/programs/vendor/src/lib.rs", "programs/vendor/src/lib.rs"),
+            ("/users/ada/amm/src/lib.rs", "src/lib.rs"),
+            ("/users/ada/amm/programs/registry/src/lib.rs", "programs/registry/src/lib.rs"),
+            ("/users/ada/shared/src/math.rs", "/users/ada/shared/src/math.rs"),
+            ("/users/ada/amm/programs/vendor/src/lib.rs", "programs/vendor/src/lib.rs"),
             ("programs/amm/src/lib.rs", "programs/amm/src/lib.rs"),
-            ("/srv/ada/library/src/lib.rs", "/srv/ada/library/src/lib.rs"),
+            ("/users/ada/library/src/lib.rs", "/users/ada/library/src/lib.rs"),
             ("./examples/payout.s", "./examples/payout.s"),
         ] {
             assert!(own.contains(file), "{file}");
@@ -270,18 +301,18 @@ mod tests {
         let own = OwnCode::of(Some(HOME));
         let index = "index.crates.io-1949cf8c6b5b557f";
         for (file, short) in [
-            (format!("/cargo/registry/src/{index}/pinocchio-0.12.0/src/cpi.rs"), "pinocchio-0.12.0/src/cpi.rs"),
+            (format!("/users/me/.cargo/registry/src/{index}/pinocchio-0.12.0/src/cpi.rs"), "pinocchio-0.12.0/src/cpi.rs"),
             (format!("/usr/local/cargo/registry/src/{index}/borsh-1.6.1/src/lib.rs"), "borsh-1.6.1/src/lib.rs"),
             (format!("/cache/registry/src/{index}/borsh-1.6.1/src/lib.rs"), "borsh-1.6.1/src/lib.rs"),
             (format!(r"C:\Users\ada\.cargo\registry\src\{index}\borsh-1.6.1\src\lib.rs"), "borsh-1.6.1/src/lib.rs"),
-            ("/cargo/git/checkouts/anchor-0123456789abcdef/1a2b3c4/lang/src/error.rs".into(), "lang/src/error.rs"),
+            ("/users/me/.cargo/git/checkouts/anchor-0123456789abcdef/1a2b3c4/lang/src/error.rs".into(), "lang/src/error.rs"),
             ("/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/slice/mod.rs".into(), "core/src/slice/mod.rs"),
-            ("/build/platform-tools/out/rust/library/alloc/src/vec/mod.rs".into(), "alloc/src/vec/mod.rs"),
-            ("/cache/selkie/build/rust-src/ae865e32b8e3d3d7/library/core/src/mem.rs".into(), "core/src/mem.rs"),
+            ("/users/runner/work/platform-tools/out/rust/library/alloc/src/vec/mod.rs".into(), "alloc/src/vec/mod.rs"),
+            ("/users/me/.cache/selkie/build/rust-src/ae865e32b8e3d3d7/library/core/src/mem.rs".into(), "core/src/mem.rs"),
             ("library/core/src/slice/mod.rs".into(), "core/src/slice/mod.rs"),
-            ("/srv/amm/target/sbpf-selkie-solana/release/deps/selkie/copies/solana-address-2.9.0/src/lib.rs".into(), "solana-address-2.9.0/src/lib.rs"),
-            ("/srv/amm/vendor/borsh/src/lib.rs".into(), "borsh/src/lib.rs"),
-            ("/srv/amm/target/release/build/typenum-0123456789abcdef/out/consts.rs".into(), "typenum-0123456789abcdef/out/consts.rs"),
+            ("/users/ada/amm/target/sbpf-selkie-solana/release/deps/selkie/copies/solana-address-2.9.0/src/lib.rs".into(), "solana-address-2.9.0/src/lib.rs"),
+            ("/users/ada/amm/vendor/borsh/src/lib.rs".into(), "borsh/src/lib.rs"),
+            ("/users/ada/amm/target/release/build/typenum-0123456789abcdef/out/consts.rs".into(), "typenum-0123456789abcdef/out/consts.rs"),
             ("pinocchio-0.12.0/src/cpi.rs".into(), "pinocchio-0.12.0/src/cpi.rs"),
             ("/nix/store/0a1b-vendor/pinocchio-0.12.0/src/cpi.rs".into(), "/nix/store/0a1b-vendor/pinocchio-0.12.0/src/cpi.rs"),
         ] {
@@ -291,8 +322,18 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_another_manifest_stands_for_is_where_its_root_is() {
+        let root = "/users/ada/amm/src/lib.rs/@/amm.0123456789abcdef-cgu.0";
+        assert_eq!(home(Some("/cache/view"), root).as_deref(), Some(HOME));
+        assert_eq!(home(Some(HOME), root).as_deref(), Some(HOME));
+        assert_eq!(home(Some(HOME), "src/lib.rs/@/amm.0-cgu.0").as_deref(), Some(HOME));
+        assert_eq!(home(Some("/src"), "/opt/counter.c").as_deref(), Some("/src"));
+        assert_eq!(home(None, "counter.c"), None);
+    }
+
+    #[test]
     fn a_program_in_a_registry_is_own_to_itself() {
-        let home = "/cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0";
+        let home = "/users/me/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0";
         let own = OwnCode::of(Some(home));
         assert!(own.contains(&format!("{home}/src/lib.rs")));
         assert!(!own.contains(&home.replace("vault", "borsh")));

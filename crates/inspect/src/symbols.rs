@@ -83,6 +83,21 @@ pub fn demangle(name: &str) -> String {
     truncate::name(plain.as_deref().unwrap_or(name)).into_owned()
 }
 
+/// Returns the name of the item that a closure belongs to, and other names unchanged.
+///
+/// ```
+/// use selkie_inspect::item_name;
+/// assert_eq!(item_name("tally::entry::{closure#0}"), "tally::entry");
+/// assert_eq!(item_name("amm::swap"), "amm::swap");
+/// ```
+#[must_use]
+pub fn item_name(function: &str) -> &str {
+    let end = function.find("::{closure#").or_else(|| function.find("::{{closure}}"));
+    // A closure may also be a type parameter or the type of a method.
+    let is_last = |it: &usize| !function[*it..].contains(['<', '>', ' ']);
+    end.filter(is_last).map_or(function, |end| &function[..end])
+}
+
 fn rust(name: &str) -> Option<String> {
     let rust = rustc_demangle::try_demangle(name).ok()?;
     Bounded::write(|text| write!(text, "{rust:#}").ok())

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use selkie::{Pubkey, programs};
 use selkie_inspect::{Location, dwarf::Refusal};
+use selkie_isa::layout::SLOT_BYTES;
 use selkie_replay::{DebugFiles, ProgramView, Timeline};
 
 use crate::text::hash;
@@ -24,6 +25,8 @@ pub struct Function {
     pub name: Rc<str>,
     /// The line in it: of the instruction, or of the call that was inlined.
     pub line: Option<Line>,
+    /// Whether the line is in the user's own code.
+    pub is_own: bool,
 }
 
 /// A program, with what is known of its slots.
@@ -159,18 +162,21 @@ impl Symbols {
     fn look_up(&self, pc: u32) -> Rc<[Function]> {
         let line = |it: Location| Line { file: it.file.into(), line: it.line };
         let frames = self.view.map.frames_at(pc);
+        let own = self.view.map.own();
         let mut functions: Vec<Function> = frames
             .into_iter()
             .rev()
             .map(|frame| Function {
                 name: frame.function.unwrap_or_default().into(),
+                is_own: frame.location.as_ref().is_some_and(|it| own.contains(&it.file)),
                 line: frame.location.map(line),
             })
             .collect();
         let slot = usize::try_from(pc).unwrap_or(usize::MAX);
         let name = || match self.view.function_at(slot) {
+            Some((start, name)) if name == format!("function_{start}") => self.unnamed(start),
             Some((_, name)) => name,
-            None => format!("function_{pc}"),
+            None => self.unnamed(pc),
         };
         match functions.first_mut() {
             // Without lines the name is that of the last symbol, which may be far away: called
@@ -179,9 +185,15 @@ impl Symbols {
                 outermost.name = name().into();
             }
             Some(_) => {}
-            None => functions.push(Function { name: name().into(), line: None }),
+            None => functions.push(Function { name: name().into(), line: None, is_own: false }),
         }
         functions.into()
+    }
+
+    /// Returns the name of a function without one, by its offset in the code: `token+0x39a8`.
+    fn unnamed(&self, pc: u32) -> String {
+        let name = self.name.clone().unwrap_or_else(|| self.view.id.to_string());
+        format!("{name}+{:#x}", u64::from(pc).saturating_mul(SLOT_BYTES as u64))
     }
 
     /// Returns the line of a slot: that of the innermost function.

@@ -12,7 +12,7 @@ use selkie_report::{
     profile::{
         compare::compare,
         format::{FORMATS, Format, collapsed},
-        table::Tables,
+        table::{Libraries, Tables},
     },
     trace::{self, Filter},
 };
@@ -103,7 +103,7 @@ fn units_belong_to_functions_and_syscalls() {
 
 #[test]
 fn tables_have_lines_and_calls() {
-    let tables = Tables::of(&profile(&[0; 3]));
+    let tables = Tables::of(&profile(&[0; 3]), Libraries::Expanded);
     let find = |rows: &[selkie_report::profile::table::Row], name: &str| {
         rows.iter().find(|row| row.name == name).map(|row| (row.own, row.total, row.calls))
     };
@@ -138,7 +138,7 @@ fn programs_at_one_address_keep_their_own_functions_and_lines() {
     let text = collapsed(&profile);
     assert!(text.lines().any(|it| it.ends_with(";entrypoint;twice 12")), "{text}");
     assert!(text.lines().any(|it| it.ends_with(";entrypoint;thrice 3")), "{text}");
-    let tables = Tables::of(&profile);
+    let tables = Tables::of(&profile, Libraries::Expanded);
     let names: Vec<_> = tables.programs.iter().map(|it| (&*it.name, it.own)).collect();
     let id = address("work").to_string();
     assert_eq!(names.len(), 2, "{names:?}");

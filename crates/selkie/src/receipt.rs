@@ -174,7 +174,12 @@ impl Receipt {
     #[must_use]
     pub fn error_place(&self) -> Option<ErrorPlace> {
         let failed = self.failed_instruction.as_ref()?;
-        let path = self.origin(&failed.program_id)?;
+        let is_trap = matches!(
+            failed.error,
+            InstructionError::ProgramFailedToComplete
+                | InstructionError::ComputationalBudgetExceeded
+        );
+        let path = self.origin(&failed.program_id).filter(|_| !is_trap)?;
         let prepared = self.replay()?.prepare(&|_| None).ok()?;
         let elf = prepared.svm().program_elf(&failed.program_id)?;
         let map = SourceMap::load(debug_file(path, &elf).unwrap_or(elf));

@@ -175,9 +175,42 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub(crate) top: usize,
 
+    /// Show one table only
+    #[arg(long, value_name = "TABLE", value_enum)]
+    pub(crate) by: Option<ProfileTable>,
+
+    /// Show the functions and lines of libraries, not the own ones that call them
+    #[arg(long)]
+    pub(crate) libraries: bool,
+
     /// A command to run, whose transactions are recorded: a test suite
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "paths")]
     pub(crate) command: Vec<String>,
+}
+
+/// A table of a profile.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum ProfileTable {
+    Program,
+    /// By the files of instructions, libraries included.
+    #[value(alias = "crate")]
+    Package,
+    Function,
+    Syscall,
+    Line,
+}
+
+impl ProfileTable {
+    /// Returns the heading of the table.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Package => "package",
+            Self::Function => "function",
+            Self::Syscall => "syscall",
+            Self::Line => "line",
+        }
+    }
 }
 
 /// Show which lines, functions and branches of programs were executed

@@ -4,7 +4,10 @@ use std::io::{self, BufRead as _, Read as _, Write as _};
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_replay::{Timeline, query};
-use selkie_report::{Profile, profile::table::Tables};
+use selkie_report::{
+    Profile,
+    profile::table::{Libraries, Tables},
+};
 use serde_json::json;
 
 use super::trace;
@@ -77,7 +80,7 @@ fn page(ui: &mut Ui, timeline: &Timeline, args: &InspectArgs) -> Result<String> 
     profile.add(timeline, &mut programs);
     replays::warn(ui, &programs)?;
     let mut data = trace::as_json(timeline, &programs);
-    data["profile"] = Tables::of(&profile).to_json();
+    data["profile"] = Tables::of(&profile, Libraries::RolledUp).to_json();
     // Text of the transaction must not end the script that holds it.
     let data = data.to_string().replace('<', "\\u003c");
     let (before, after) = PAGE.split_once(DATA).expect("the page has a place for the data");

@@ -11,7 +11,7 @@ use selkie_report::{
     profile::{
         compare::compare,
         format::{FORMATS, Format},
-        table::{Row, Tables},
+        table::{Libraries, Row, Tables},
     },
 };
 use serde_json::json;
@@ -39,7 +39,8 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
         let before = read(core::slice::from_ref(path), url, &mut programs)?;
         return show_changes(ui, &before, &profile, args.top);
     }
-    let tables = Tables::of(&profile);
+    let libraries = if args.libraries { Libraries::Expanded } else { Libraries::RolledUp };
+    let tables = Tables::of(&profile, libraries);
     if ui.json {
         let mut report = tables.to_json();
         report["success"] = true.into();
@@ -52,11 +53,18 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     writeln!(ui.out, "{STRONG}{}{STRONG:#} compute units, {transactions}", profile.units)?;
     for (title, rows) in [
         ("program", &tables.programs),
+        ("package", &tables.packages),
         ("function", &tables.functions),
         ("syscall", &tables.syscalls),
         ("line", &tables.lines),
     ] {
-        show_table(ui, title, rows, profile.units, args.top)?;
+        let is_shown = match args.by {
+            None => title != "package",
+            Some(by) => by.title() == title,
+        };
+        if is_shown {
+            show_table(ui, title, rows, profile.units, args.top)?;
+        }
     }
     Ok(Status::Success)
 }

@@ -3,6 +3,7 @@
 use std::{fs, io::Write as _, path::Path};
 
 use anyhow::{Context as _, Result, anyhow};
+use selkie_inspect::Backtrace;
 use selkie_replay::{State, Timeline};
 use selkie_report::{
     Programs, agave,
@@ -189,7 +190,7 @@ fn place(state: &State, programs: &Programs) -> String {
     let Some(symbols) = programs.get(&level.program) else {
         return format!(" in {name}, pc {}", level.pc);
     };
-    let location = symbols.view.map.locate(level.pc);
+    let location = Backtrace::new(&symbols.view.map, [level.pc]).instruction_line();
     let text = symbols.view.instruction(level.pc);
-    format!(" in {name}, pc {}{location}: {text}", level.pc)
+    format!(" in {name}: {location}: {text}")
 }

@@ -49,13 +49,45 @@ const AMOUNT: &str = "[1, 0, 0, 0, 0, 0, 0, 0]";
 const COUNT: &str = "[41, 0, 0, 0, 0, 0, 0, 0]";
 const MOST: &str = "[255, 255, 255, 255, 255, 255, 255, 255]";
 
-pub(crate) fn failures_of_a_new_project_are_at_its_own_lines() {
-    let project = Project::new("build-own-failures");
-    let owner = "\"owner\": \"";
+pub(crate) fn a_new_project_is_shown_by_its_own_lines() {
+    let project = Project::new("build-own");
+    fails_at_own_lines(&project);
+    steps_by_own_lines(&project);
+    is_reported_by_own_lines(&project);
+}
+
+/// Looks at profile and coverage of the call that `steps_by_own_lines` has saved.
+fn is_reported_by_own_lines(project: &Project) {
+    let profile = |arguments: &[&str]| {
+        project.run(&[&["--json", "profile", "call.replay"], arguments].concat()).json()
+    };
+    let (own, all) = (profile(&[]), profile(&["--libraries"]));
+    let units = |profile: &serde_json::Value| profile["functions"][0]["own"].as_u64();
+    for profile in [&own, &all] {
+        assert_eq!(profile["functions"][0]["name"], "fresh::process", "{profile}");
+        let functions = profile["functions"].as_array().expect("it is a list");
+        let sum: u64 = functions.iter().filter_map(|it| it["own"].as_u64()).sum();
+        let syscalls = profile["syscalls"].as_array().expect("it is a list");
+        let rest: u64 = syscalls.iter().filter_map(|it| it["own"].as_u64()).sum();
+        assert_eq!(Some(sum + rest), profile["compute_units"].as_u64(), "{profile}");
+    }
+    assert!(units(&own) > units(&all), "libraries are not rolled up\n{own}\n{all}");
+    let busiest = own["lines"][0]["name"].as_str().expect("it has a name");
+    assert_eq!(busiest, format!("src/lib.rs:{}", project.line("owned_by")));
+    assert!(all["lines"].to_string().contains("\"core/src/"), "{all}");
+
+    let covered = project.run(&["coverage", "call.replay"]);
+    let files = covered.stdout.lines().filter(|it| it.contains(".rs"));
+    let files: Vec<_> = files.filter(|it| it.contains('%')).collect();
+    assert!(matches!(files[..], [only] if only.ends_with("  src/lib.rs")), "{files:#?}");
+}
+
+fn fails_at_own_lines(project: &Project) {
+    let owner = project.input.lines().find(|it| it.contains("\"owner\"")).expect("it has one");
     for (good, bad, text) in [
         (AMOUNT, "[1, 0]", "let amount = data.try_into()"),
         ("\"is_writable\": true", "\"is_writable\": false", "!counter.is_writable()"),
-        (owner, "\"owner\": \"11111111111111111111111111111111\", \"was\": \"", "owned_by"),
+        (owner, "\"owner\": \"7V1FVd1s3TQfzPVQMtDDoVoMDaR5Lwc4sL3Y9Rza5Jhq\",", "owned_by"),
         (COUNT, "[41]", "let count = held[..].try_into()"),
         (COUNT, MOST, "checked_add"),
     ] {
@@ -74,8 +106,7 @@ pub(crate) fn failures_of_a_new_project_are_at_its_own_lines() {
     }
 }
 
-pub(crate) fn the_debugger_steps_through_a_new_project_by_own_lines() {
-    let project = Project::new("build-own-steps");
+fn steps_by_own_lines(project: &Project) {
     let called = project.call(AMOUNT, AMOUNT);
     assert_eq!(called.code, Some(0), "{}", called.text());
     let steps = |arguments: &[&str]| {

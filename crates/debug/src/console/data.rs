@@ -84,7 +84,7 @@ impl Console {
         let frame =
             frames.get(index).ok_or_else(|| format!("there are {} frames", frames.len()))?;
         (self.frame, self.listed) = (index, None);
-        let place = frame.location.as_ref().map(|it| format!(" at {it}")).unwrap_or_default();
+        let place = frame.place.as_ref().map(|it| format!(" at {it}")).unwrap_or_default();
         let mut lines = vec![format!("#{index} {}{place}", frame.name)];
         lines.extend(self.present_line());
         Ok(Outcome::Text(lines.join("\n")))

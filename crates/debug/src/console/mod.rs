@@ -127,7 +127,8 @@ impl Console {
     /// Begins a conversation. `read_source` returns the text of a source file, if it is here.
     #[must_use]
     pub fn new(session: Session, read_source: ReadSource) -> Self {
-        Self { session, frame: 0, last: String::new(), listed: None, read_source }
+        let frame = session.selected_frame();
+        Self { session, frame, last: String::new(), listed: None, read_source }
     }
 
     /// Returns the session.

@@ -18,8 +18,9 @@ const PATHS_MAX: usize = 1 << 14;
 pub(super) enum PathKey {
     /// An invocation of the program.
     Program,
-    /// A call of the function at a slot.
-    Function(u32),
+    /// A call of the function at a slot, by the instruction at another one: functions that were inlined
+    /// there are callers as well. The entry is called by none.
+    Function(u32, Option<u32>),
 }
 
 /// A call path: what was executed below the same callers.
@@ -69,6 +70,8 @@ struct Active {
     /// The path of the invocation, and of each function in progress.
     program: usize,
     functions: Vec<usize>,
+    /// The last instruction.
+    last: Option<u32>,
     /// Compute units that are accounted for: instructions, syscalls, inner invocations.
     units: u64,
     /// Compute units of the invocations that the syscall in progress has made.
@@ -90,7 +93,7 @@ impl Collector {
         let index = *children.entry((parent, program, key)).or_insert_with(|| {
             let first = match key {
                 PathKey::Program => 0,
-                PathKey::Function(pc) => pc,
+                PathKey::Function(pc, _) => pc,
             };
             paths.push(Path {
                 parent,
@@ -131,9 +134,10 @@ impl Collector {
         while self.active.last()?.functions.len() < depth {
             let active = self.active.last()?;
             let parent = active.functions.last().copied().unwrap_or(active.program);
+            let call = active.last.filter(|_| !active.functions.is_empty());
             let path = match self.paths.len() < PATHS_MAX {
-                true => self.path(Some(parent), moment.program(), PathKey::Function(pc)),
-                false => self.known_path(parent, moment.program(), PathKey::Function(pc)),
+                true => self.path(Some(parent), moment.program(), PathKey::Function(pc, call)),
+                false => self.known_path(parent, moment.program(), PathKey::Function(pc, call)),
             };
             self.active.last_mut()?.functions.push(path);
         }
@@ -146,7 +150,13 @@ impl Visitor for Collector {
         let caller = self.active.last();
         let parent = caller.map(|it| it.functions.last().copied().unwrap_or(it.program));
         let program = self.path(parent, context.instruction().program_id, PathKey::Program);
-        self.active.push(Active { program, functions: Vec::new(), units: 0, inner_units: 0 });
+        self.active.push(Active {
+            program,
+            functions: Vec::new(),
+            last: None,
+            units: 0,
+            inner_units: 0,
+        });
     }
 
     fn leave(&mut self, _: usize, context: &InvokeContext<'_>, _: &Result<(), InstructionError>) {
@@ -171,6 +181,7 @@ impl Visitor for Collector {
             self.paths[path].count(pc);
             if let Some(active) = self.active.last_mut() {
                 active.units += 1;
+                active.last = Some(pc);
             }
         }
         ControlFlow::Continue(())
@@ -203,7 +214,7 @@ mod tests {
     #[test]
     fn a_jump_to_anywhere_takes_no_more_memory_than_one_nearby() {
         let mut collector = Collector::default();
-        let index = collector.path(None, Pubkey::default(), PathKey::Function(1000));
+        let index = collector.path(None, Pubkey::default(), PathKey::Function(1000, None));
         let path = &mut collector.paths[index];
         for pc in [1000, 1002, 7, u32::MAX, 1000 + 511, 1000 + 512, u32::MAX] {
             path.count(pc);

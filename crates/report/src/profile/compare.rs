@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Profile,
-    table::{Row, Tables},
+    table::{Libraries, Row, Tables},
 };
 
 /// A function, syscall or program whose own compute units differ.
@@ -41,7 +41,8 @@ impl Change {
 #[must_use]
 pub fn compare(before: &Profile, after: &Profile) -> Vec<Change> {
     let mut changes: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
-    let (before, after) = (Tables::of(before), Tables::of(after));
+    let of = |it: &Profile| Tables::of(it, Libraries::Expanded);
+    let (before, after) = (of(before), of(after));
     for row in rows(&before) {
         changes.entry((row.program.clone(), row.name.clone())).or_default().0 += row.own;
     }

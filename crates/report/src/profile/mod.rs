@@ -63,6 +63,11 @@ pub struct Node {
     pub calls: u64,
     /// The lines that the instructions of the frame are of.
     pub lines: BTreeMap<Line, u64>,
+    /// The own lines that have caused them: those of the calls that were inlined, if the function is a
+    /// library's.
+    pub own_lines: BTreeMap<Line, u64>,
+    /// Whether the function is the user's own.
+    pub is_own: bool,
     children: BTreeMap<Frame, usize>,
 }
 
@@ -75,6 +80,19 @@ pub struct Profile {
     pub units: u64,
     /// How many transactions were added.
     pub transactions: u64,
+    /// What is known of each source file.
+    files: BTreeMap<Rc<str>, SourceFile>,
+}
+
+/// A source file of a profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SourceFile {
+    /// Its path from the package on.
+    pub short: Rc<str>,
+    /// The package; empty if the path does not tell.
+    pub package: Rc<str>,
+    /// Whether it is the user's own.
+    pub is_own: bool,
 }
 
 impl Profile {
@@ -96,6 +114,12 @@ impl Profile {
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// Returns what is known of a source file.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<&SourceFile> {
+        self.files.get(path)
     }
 
     /// Returns the compute units of each node with all that it calls, in the order of the nodes.
@@ -128,14 +152,20 @@ impl Profile {
         let program = path.program;
         let name = match path.key {
             PathKey::Program => programs.name(&program),
-            PathKey::Function(pc) => {
+            PathKey::Function(pc, _) => {
                 let found = programs.get_mut(&program).map(|it| it.functions_at(pc));
                 found.and_then(|it| Some(it.first()?.name.to_string())).unwrap_or_default()
             }
         };
         let kind = match path.key {
             PathKey::Program => FrameKind::Program,
-            PathKey::Function(_) => FrameKind::Function,
+            PathKey::Function(..) => FrameKind::Function,
+        };
+        let caller = match (path.key, caller) {
+            (PathKey::Function(_, Some(call)), Some(caller)) => {
+                Some(self.inlined(caller, program, call, programs))
+            }
+            _ => caller,
         };
         let node = self.child(caller, Frame { kind, name: name.into(), program, file: None });
         self.nodes[node].calls += path.calls;
@@ -169,17 +199,16 @@ impl Profile {
     /// Adds the instructions at a slot, below the functions that were inlined there.
     fn add_instructions(
         &mut self,
-        mut node: usize,
+        node: usize,
         program: Pubkey,
         pc: u32,
         count: u64,
         programs: &mut Programs,
     ) {
         let functions = programs.get_mut(&program).map(|it| it.functions_at(pc));
-        for inlined in functions.iter().flat_map(|it| it.iter().skip(1)) {
-            let (kind, name) = (FrameKind::Inlined, Rc::clone(&inlined.name));
-            let file = inlined.line.as_ref().map(|line| Rc::clone(&line.file));
-            node = self.child(Some(node), Frame { kind, name, program, file });
+        let node = self.inlined(node, program, pc, programs);
+        for file in functions.iter().flat_map(|it| it.iter()).filter_map(|it| it.line.as_ref()) {
+            self.add_file(&file.file, program, programs);
         }
         let node = &mut self.nodes[node];
         node.units += count;
@@ -188,6 +217,39 @@ impl Profile {
         if let Some(line) = innermost.and_then(|it| it.line.clone()) {
             *node.lines.entry(line).or_default() += count;
         }
+        let own = functions.as_ref().and_then(|it| it.iter().rfind(|it| it.is_own).or(it.last()));
+        if let Some(line) = own.and_then(|it| it.line.clone()) {
+            *node.own_lines.entry(line).or_default() += count;
+        }
+    }
+
+    /// Returns the node of the innermost function that was inlined at a slot of a function.
+    fn inlined(
+        &mut self,
+        mut node: usize,
+        program: Pubkey,
+        pc: u32,
+        programs: &mut Programs,
+    ) -> usize {
+        let functions = programs.get_mut(&program).map(|it| it.functions_at(pc));
+        self.nodes[node].is_own |= functions.as_ref().is_some_and(|it| it[0].is_own);
+        for inlined in functions.iter().flat_map(|it| it.iter().skip(1)) {
+            let (kind, name) = (FrameKind::Inlined, Rc::clone(&inlined.name));
+            let file = inlined.line.as_ref().map(|line| Rc::clone(&line.file));
+            node = self.child(Some(node), Frame { kind, name, program, file });
+            self.nodes[node].is_own |= inlined.is_own;
+        }
+        node
+    }
+
+    fn add_file(&mut self, path: &Rc<str>, program: Pubkey, programs: &Programs) {
+        if self.files.contains_key(path) {
+            return;
+        }
+        let Some(own) = programs.get(&program).map(|it| it.view.map.own()) else { return };
+        let (short, package) = (own.short(path).into(), own.package(path).into());
+        let file = SourceFile { short, package, is_own: own.contains(path) };
+        self.files.insert(Rc::clone(path), file);
     }
 
     /// Returns the node of a frame below its caller.
@@ -208,6 +270,8 @@ impl Profile {
             instructions: 0,
             calls: 0,
             lines: BTreeMap::new(),
+            own_lines: BTreeMap::new(),
+            is_own: false,
             children: BTreeMap::new(),
         });
         next

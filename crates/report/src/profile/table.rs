@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use selkie_inspect::item_name;
 use serde_json::{Value, json};
 
 use super::{FrameKind, Profile};
@@ -20,13 +21,28 @@ pub struct Row {
     pub total: u64,
     /// How often it was called; 0 if that is not known.
     pub calls: u64,
+    /// Whether it is the user's own function, line or package.
+    pub is_own: bool,
 }
 
-/// The tables of a profile, each sorted by the compute units of the rows, most first.
+/// How libraries are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Libraries {
+    /// Their units are those of the own functions and lines that have called them.
+    #[default]
+    RolledUp,
+    /// As functions and lines of their own.
+    Expanded,
+}
+
+/// The tables of a profile, each with the user's own rows first, and then sorted by the compute units of
+/// the rows, most first.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Tables {
     /// Programs, with the units of their own functions and syscalls.
     pub programs: Vec<Row>,
+    /// Packages, by the files of instructions.
+    pub packages: Vec<Row>,
     /// Functions, inlined ones among them.
     pub functions: Vec<Row>,
     /// Syscalls, without what a CPI's callee takes.
@@ -38,11 +54,12 @@ pub struct Tables {
 impl Tables {
     /// Adds up a profile.
     #[must_use]
-    pub fn of(profile: &Profile) -> Self {
+    pub fn of(profile: &Profile, libraries: Libraries) -> Self {
         let names = program_names(profile);
         let mut tables: [BTreeMap<(String, String), Row>; 3] = Default::default();
         let mut lines: BTreeMap<Line, u64> = BTreeMap::new();
-        let totals = profile.total_units();
+        let mut packages: BTreeMap<(bool, String), u64> = BTreeMap::new();
+        let (totals, own) = (profile.total_units(), units(profile, libraries));
         for (index, node) in profile.nodes().iter().enumerate() {
             let program = names[index].clone();
             let [programs, functions, syscalls] = &mut tables;
@@ -58,21 +75,38 @@ impl Tables {
                 FrameKind::Function | FrameKind::Inlined => functions,
                 FrameKind::Syscall | FrameKind::Runtime => syscalls,
             };
-            let key = (program.clone(), node.frame.name.to_string());
-            let row = table.entry(key).or_insert_with(|| self::row(&node.frame.name, &program));
-            row.own += node.units;
-            row.calls += node.calls;
-            row.total += if repeats(profile, index) { 0 } else { totals[index] };
             for (line, units) in &node.lines {
+                *packages.entry(package(profile, line, &program)).or_default() += units;
+            }
+            let shown =
+                if libraries == Libraries::Expanded { &node.lines } else { &node.own_lines };
+            for (line, units) in shown {
                 *lines.entry(line.clone()).or_default() += units;
             }
+            let Some(units) = own[index] else { continue };
+            let name = match libraries {
+                Libraries::RolledUp => item_name(&node.frame.name),
+                Libraries::Expanded => &node.frame.name,
+            };
+            let key = (program.clone(), name.to_owned());
+            let row = table.entry(key).or_insert_with(|| self::row(name, &program));
+            row.own += units;
+            row.calls += node.calls;
+            row.is_own |= node.is_own;
+            row.total += if repeats(profile, index) { 0 } else { totals[index] };
         }
         let [programs, functions, syscalls] = tables.map(sorted);
         let lines = lines.into_iter().map(|(line, own)| {
-            let name = format!("{}:{}", line.file, line.line);
-            (line, Row { own, total: own, ..row(&name, "") })
+            let file = profile.file(&line.file);
+            let name = format!("{}:{}", file.map_or(&line.file, |it| &it.short), line.line);
+            let is_own = file.is_some_and(|it| it.is_own);
+            (line, Row { own, total: own, is_own, ..row(&name, "") })
         });
-        Self { programs, functions, syscalls, lines: sorted(lines.collect()) }
+        let packages = packages.into_iter().map(|((is_own, name), own)| {
+            ((is_own, name.clone()), Row { own, total: own, is_own, ..row(&name, "") })
+        });
+        let (lines, packages) = (sorted(lines.collect()), sorted(packages.collect()));
+        Self { programs, packages, functions, syscalls, lines }
     }
 
     /// Renders the tables.
@@ -86,12 +120,14 @@ impl Tables {
                     "own": row.own,
                     "total": row.total,
                     "calls": row.calls,
+                    "is_own": row.is_own,
                 })
             });
             rows.collect::<Vec<_>>()
         };
         json!({
             "programs": rows(&self.programs),
+            "packages": rows(&self.packages),
             "functions": rows(&self.functions),
             "syscalls": rows(&self.syscalls),
             "lines": rows(&self.lines),
@@ -100,12 +136,65 @@ impl Tables {
 }
 
 fn row(name: &str, program: &str) -> Row {
-    Row { name: name.to_owned(), program: program.to_owned(), own: 0, total: 0, calls: 0 }
+    Row {
+        name: name.to_owned(),
+        program: program.to_owned(),
+        own: 0,
+        total: 0,
+        calls: 0,
+        is_own: false,
+    }
+}
+
+/// Returns the package of a line, and whether it is the user's own. Own files that do not tell theirs are
+/// of the program.
+fn package(profile: &Profile, line: &Line, program: &str) -> (bool, String) {
+    let file = profile.file(&line.file);
+    let is_own = file.is_some_and(|it| it.is_own);
+    match file.map(|it| &*it.package).filter(|it| !it.is_empty()) {
+        Some(package) => (is_own, package.to_owned()),
+        None => (is_own, program.to_owned()),
+    }
+}
+
+/// Returns the units of each node that are shown as its own; `None` if it is not shown.
+fn units(profile: &Profile, libraries: Libraries) -> Vec<Option<u64>> {
+    let nodes = profile.nodes();
+    let mut own: Vec<Option<u64>> = nodes.iter().map(|it| Some(it.units)).collect();
+    if libraries == Libraries::Expanded {
+        return own;
+    }
+    // Each node comes after its caller: from the last one on, units go up to an own function.
+    for (index, node) in nodes.iter().enumerate().rev() {
+        let is_function = matches!(node.frame.kind, FrameKind::Function | FrameKind::Inlined);
+        if node.is_own || !is_function {
+            continue;
+        }
+        if let Some(caller) = own_caller(profile, index) {
+            let units = own[index].take().unwrap_or_default();
+            own[caller] = own[caller].map(|it| it + units);
+        }
+    }
+    own
+}
+
+/// Returns the innermost own function that a node is below, in the same invocation.
+fn own_caller(profile: &Profile, node: usize) -> Option<usize> {
+    let mut next = profile.nodes()[node].parent;
+    while let Some(caller) = next {
+        let it = &profile.nodes()[caller];
+        match it.frame.kind {
+            FrameKind::Program => return None,
+            _ if it.is_own => return Some(caller),
+            _ => next = it.parent,
+        }
+    }
+    None
 }
 
 fn sorted<K>(rows: BTreeMap<K, Row>) -> Vec<Row> {
     let mut rows: Vec<Row> = rows.into_values().collect();
-    rows.sort_by_key(|row| core::cmp::Reverse((row.own, row.total)));
+    rows.sort_by_key(|row| core::cmp::Reverse((row.is_own, row.own, row.total)));
     rows
 }
 
