@@ -43,6 +43,7 @@ pub use crate::{
     names::Labels,
     own::{OwnCode, is_library},
     program::{Instruction, Program, instruction_text},
+    salvage::code,
     source::{CodeLocation, Frame, Location, SourceMap},
     stack::{StackUse, stack_use},
     symbols::{Symbols, demangle, item_name},

@@ -13,16 +13,27 @@ const PROGRAM_HEADER_BYTES: usize = 56;
 const PT_LOAD: u32 = 1;
 const PF_X: u32 = 1;
 
-/// Returns the program of a file that the loader refuses: its section `.text`, or else its first
-/// executable segment.
+/// Returns the program of a file that the loader refuses.
 pub(crate) fn file(bytes: &[u8], syscalls: &Arc<Syscalls>) -> Option<Executable> {
-    let sections = Sections::read(bytes);
-    let section = sections.get(".text").map(|text| (text.bytes, text.addr));
-    let (text, addr) = section.or_else(|| segment(bytes))?;
+    let (text, addr) = placed_code(bytes)?;
     let slot = u64_at(bytes, E_ENTRY)?.wrapping_sub(addr) / SLOT_BYTES as u64;
     let entry = u32::try_from(slot).ok().filter(|&pc| Slot::read(text, pc as usize).is_some());
     let version = Version::from_e_flags(u32_at(bytes, E_FLAGS)?).unwrap_or_default();
     (!text.is_empty()).then(|| unlinked(version, text, entry.unwrap_or_default(), syscalls))
+}
+
+/// Returns the instructions of a program as they are in its file, which the loader may refuse: its section
+/// `.text`, or else its first executable segment. Until V2, the loader completes them.
+#[must_use]
+pub fn code(bytes: &[u8]) -> Option<&[u8]> {
+    placed_code(bytes).map(|(text, _)| text)
+}
+
+/// Returns code and its address.
+fn placed_code(bytes: &[u8]) -> Option<(&[u8], u64)> {
+    let sections = Sections::read(bytes);
+    let section = sections.get(".text").map(|text| (text.bytes, text.addr));
+    section.or_else(|| segment(bytes))
 }
 
 /// Returns content and address of the first executable segment.

@@ -11,7 +11,7 @@ use selkie::{
     FeatureSet, Pubkey,
     runtime::{Purpose, elf_environment},
 };
-use selkie_inspect::{Graph, Labels, Program, SourceMap, Style, demangle, instruction_text};
+use selkie_inspect::{Graph, Labels, Program, SourceMap, Style, code, demangle, instruction_text};
 use selkie_isa::input;
 
 /// Files with debug information. A program's is the one with the same code, whatever its name.
@@ -57,15 +57,14 @@ impl DebugFiles {
 
     fn add_file(&mut self, path: &Path) {
         let Ok(bytes) = input::read(path, input::FILE_BYTES_MAX) else { return };
-        if let Some(program) = open(&bytes) {
-            let text = program.executable().text().to_vec();
+        if let Some(text) = code(&bytes).filter(|it| !it.is_empty()).map(<[u8]>::to_vec) {
             self.files.push(DebugFile { path: path.to_owned(), bytes, text });
         }
     }
 
     /// Returns the file with a program's code that has the most to tell: the longest one.
     fn find(&self, text: &[u8]) -> Option<&DebugFile> {
-        let same = self.files.iter().filter(|file| file.text == text && !text.is_empty());
+        let same = self.files.iter().filter(|file| file.text == text);
         same.max_by_key(|file| file.bytes.len())
     }
 }
@@ -97,10 +96,9 @@ impl ProgramView {
     /// Opens a program. `None` if the file has no instructions.
     #[must_use]
     pub fn open(id: Pubkey, elf: Vec<u8>, files: &DebugFiles) -> Option<Self> {
-        let mut program = open(&elf)?;
-        let file = files.find(program.executable().text());
+        let file = code(&elf).and_then(|text| files.find(text));
         let bytes = file.map_or(&elf, |file| &file.bytes);
-        program = open(bytes).unwrap_or(program);
+        let program = open(&elf)?.with_names_of(bytes);
         let map = SourceMap::load(bytes.as_slice());
         let graph = Graph::new(&program, Style::Selkie);
         let debug_file = file.map(|file| file.path.clone());

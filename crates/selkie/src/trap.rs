@@ -6,7 +6,7 @@ use core::fmt;
 use std::{fs, path::Path};
 
 use selkie_inspect::{
-    Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style, instruction_text,
+    Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style, code, instruction_text,
 };
 use selkie_svm::{FeatureSet, Purpose, Stop, elf_environment};
 
@@ -104,5 +104,6 @@ pub fn debug_file(path: &Path, elf: &[u8]) -> Option<Vec<u8>> {
     let beside = path.with_extension("so.debug");
     let is_file = fs::metadata(&beside).is_ok_and(|it| it.is_file() && it.len() <= FILE_BYTES_MAX);
     let debug = is_file.then(|| fs::read(&beside).ok()).flatten()?;
-    (open(elf)?.executable().text() == open(&debug)?.executable().text()).then_some(debug)
+    // As it is in the files: the loader may refuse the one with debug information.
+    (code(elf)? == code(&debug)?).then_some(debug)
 }
