@@ -164,10 +164,8 @@ fn test_rust(program: &Path) -> Result<()> {
     say("agave's clients in Rust");
     let mut cargo = Command::new("cargo");
     // They declare the compiler that agave is built with, and need an older one.
-    cargo.args(["run", "--quiet", "--locked", "--ignore-rust-version"]);
-    cargo
-        .env("CARGO_TARGET_DIR", repository().join("target/clients/target"))
-        .env("SELKIE", program);
+    cargo.args(["run", "--quiet", "--locked", "--ignore-rust-version", "--"]).arg(program);
+    cargo.env("CARGO_TARGET_DIR", repository().join("target/clients/target"));
     succeed(cargo.current_dir(repository().join("tests/clients/rust")))
 }
 

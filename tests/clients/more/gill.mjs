@@ -6,7 +6,6 @@ import {
   createSolanaClient,
   createTransaction,
   generateKeyPairSigner,
-  getMinimumBalanceForRentExemption,
   getOldestSignatureForAddress,
   getSignatureFromTransaction,
   insertReferenceKeyToTransactionMessage,
@@ -165,11 +164,6 @@ const cases = {
     const extend = getExtendLookupTableInstruction({ address: table, authority, payer: authority, addresses });
     await send(context, authority, [create, extend]);
     assert.deepEqual((await fetchAddressLookupTable(context.rpc, table, CONFIRMED)).data.addresses, addresses);
-  },
-
-  async "rent"(context) {
-    const rent = await context.rpc.getMinimumBalanceForRentExemption(165n).send();
-    assert.equal(BigInt(getMinimumBalanceForRentExemption(165)) >= rent, true);
   },
 
   async "Token Metadata, which the node lacks"(context) {

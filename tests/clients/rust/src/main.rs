@@ -1,5 +1,5 @@
 //! Agave's clients in Rust against `selkie node`: solana-rpc-client, solana-pubsub-client and
-//! solana-tpu-client-next. SELKIE is the program to test.
+//! solana-tpu-client-next. The argument is the program to test.
 
 mod cluster;
 mod pubsub;
@@ -14,8 +14,7 @@ use cluster::Cluster;
 
 #[tokio::main]
 async fn main() -> Result<ExitCode> {
-    let program =
-        std::env::var_os("SELKIE").context("set SELKIE to the path of the program to test")?;
+    let program = std::env::args_os().nth(1).context("the argument is the program to test")?;
     let cluster = Cluster::start(program)?;
     let failed = [
         check("rpc: airdrop and transfer", rpc::transfers(&cluster)).await,
