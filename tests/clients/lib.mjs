@@ -3,15 +3,24 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** Starts a node on free ports, and returns its URLs and what stops it. */
-export async function startNode(options = []) {
+/**
+ * Starts a node on free ports, and returns its URLs, what stops it, and what it has logged so far, which is
+ * nothing without the setting `logs`.
+ */
+export async function startNode(options = [], { logs = false } = {}) {
   const program = process.env.SELKIE;
   if (!program) throw new Error("set SELKIE to the path of the program to test");
-  const args = ["node", "--json", "--quiet", "--rpc-port", "0", ...options];
+  const quiet = logs ? ["--log-format", "json"] : ["--quiet"];
+  const args = ["node", "--json", ...quiet, "--rpc-port", "0", ...options];
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
+  const logged = [];
   const ready = await new Promise((resolve, reject) => {
-    lines.once("line", (line) => resolve(JSON.parse(line)));
+    lines.on("line", (line) => {
+      const event = JSON.parse(line);
+      if (event.ready) resolve(event);
+      else logged.push(event);
+    });
     child.once("exit", (code) => reject(new Error(`the node ended with code ${code}`)));
   });
   const stop = () =>
@@ -19,7 +28,7 @@ export async function startNode(options = []) {
       child.once("exit", resolve);
       child.kill("SIGTERM");
     });
-  return { url: ready.rpcUrl, ws: ready.websocketUrl, stop };
+  return { url: ready.rpcUrl, ws: ready.websocketUrl, stop, logged };
 }
 
 /** Runs the cases whose names contain the first argument, and ends the process. */

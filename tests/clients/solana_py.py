@@ -1,10 +1,11 @@
 """solana-py and solders, installed from PyPI.
 
-The first argument is the program to test.
+SELKIE is the program to test.
 """
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import traceback
@@ -132,4 +133,4 @@ async def check(name: str, test) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1])))
+    sys.exit(asyncio.run(main(os.environ["SELKIE"])))

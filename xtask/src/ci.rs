@@ -199,8 +199,8 @@ fn is_formatted(folder: &&str) -> Result<()> {
     succeed(format.args(["fmt", "--check"]).current_dir(repository().join(folder)))
 }
 
-/// Workspaces that measure and fuzz, most of them with the peers' crates, whose check takes minutes.
-const TOOLS: &[&str] = &["bench", "bench-node", "bench-svm", "fuzz"];
+/// Workspaces that measure, fuzz and try clients, most of them with others' crates, whose check takes minutes.
+const TOOLS: &[&str] = &["bench", "bench-node", "bench-svm", "fuzz", "tests/clients/rust"];
 
 /// Lints the workspaces that `cargo xtask ci` does not compile.
 pub(crate) fn lint_tools(arguments: &[String]) -> Result<()> {

@@ -97,7 +97,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "clients",
-        "[--cli]      Solana's clients in JavaScript and Python against the node; also the Solana CLI",
+        "[--selkie FILE] [--all | --cli | SUITE...]  Solana's clients against the node; all are many",
         clients::run,
     ),
     ("gdb", "                gdb against its server, backward in time", gdb::run),

@@ -1,4 +1,4 @@
-//! `cargo xtask clients --cli`: the Solana CLI, built from its published source, against `selkie node`.
+//! `cargo xtask clients solana_cli`: the Solana CLI, built from its published source, against `selkie node`.
 //!
 //! The build takes a quarter of an hour on two cores, and needs the headers of libudev. What it leaves
 //! is kept in `target/solana-cli`.
