@@ -41,6 +41,8 @@ struct Row {
     call: Option<String>,
     /// The official binary that runs the same call, if one can be had.
     official: Option<Official>,
+    /// Features of the package that are on, with commas between them.
+    features: String,
 }
 
 /// A program in a package of crates.io that the official toolchain built.
@@ -180,15 +182,16 @@ fn rows(text: &str) -> Result<Vec<Row>> {
     lines
         .map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            let [package, version, kind, call, official] = columns[..] else {
+            let [package, version, kind, call, official, features] = columns[..] else {
                 anyhow::bail!("not a row of xtask/wild.tsv: {line}")
             };
-            let [package, version, kind] = [package, version, kind].map(str::to_owned);
+            let [package, version, kind, features] =
+                [package, version, kind, features].map(str::to_owned);
             let call = Some(call.to_owned()).filter(|it| !it.is_empty());
             let name = official;
             let official = Official::parse(name);
             ensure!(official.is_some() != name.is_empty(), "not PACKAGE VERSION PATH: {name}");
-            Ok(Row { package, version, kind, call, official })
+            Ok(Row { package, version, kind, call, official, features })
         })
         .collect()
 }
@@ -310,6 +313,9 @@ fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     let mut command = selkie();
     command.args(["--json", "build", "--force", "--arch", arch]).arg(source);
     command.args(row.member().map(|it| ["--package", it]).into_iter().flatten());
+    if !row.features.is_empty() {
+        command.args(["--", "--features", &row.features]);
+    }
     command.env("CARGO_TARGET_DIR", folder.join("cargo"));
     let output = command.output().context("cannot start selkie")?;
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -430,7 +436,7 @@ mod tests {
     #[test]
     fn table_is_in_the_order_of_the_rows_and_read_again() {
         let rows = rows(
-            "heading\nb\t1.0.0\tSPL\t--data u8:1\tsvm 0.1.0 elf/b.so\na\t-\tAnchor\t\t\nc\t2.0.0\t\t\t\n",
+            "heading\nb\t1.0.0\tSPL\t--data u8:1\tsvm 0.1.0 elf/b.so\t\na\t-\tAnchor\t\t\t\nc\t2.0.0\t\t\t\t\n",
         );
         let rows = rows.expect("the rows are well-formed");
         let failed = ["", "", "", "", "7", "", "error: a | b"].map(str::to_owned);
@@ -456,14 +462,15 @@ mod tests {
 
     #[test]
     fn programs_are_named_with_or_without_version() {
-        let rows = rows("heading\na\t1.0.0\t\t\t\na\t2.0.0\t\t\t\n").expect("they are well-formed");
+        let rows =
+            rows("heading\na\t1.0.0\t\t\t\t\na\t2.0.0\t\t\t\t\n").expect("they are well-formed");
         let named = |name: &str| rows.iter().filter(|it| it.is_named(name)).count();
         assert_eq!(["a", "a@2.0.0", "a@3.0.0", "b"].map(named), [2, 1, 0, 0]);
     }
 
     #[test]
     fn official_binary_without_path_is_refused() {
-        let error = rows("heading\na\t1.0.0\t\t\tsvm 0.1.0\n").err().expect("it is refused");
+        let error = rows("heading\na\t1.0.0\t\t\tsvm 0.1.0\t\n").err().expect("it is refused");
         assert_eq!(error.to_string(), "not PACKAGE VERSION PATH: svm 0.1.0");
     }
 
