@@ -330,11 +330,11 @@ fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let errors = said.lines().map(plain).filter(|it| it.starts_with("error"));
-    let message = program["errors"][0]["message"].as_str().or(report["error"].as_str());
+    let message = |it: &Value| it.as_str().map(str::to_owned);
     // A process that was killed says nothing, and is no result.
-    let reason = message
-        .map(str::to_owned)
+    let reason = message(&program["errors"][0]["message"])
         .or_else(|| errors.into_iter().next())
+        .or_else(|| message(&report["error"]))
         .with_context(|| format!("selkie build: {}: {said}", output.status))?;
     let is_of_machine = MACHINE_FAILURES.iter().any(|it| reason.contains(it));
     ensure!(!is_of_machine, "{reason}");
