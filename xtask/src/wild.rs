@@ -211,7 +211,8 @@ fn measure(row: &Row, folder: &Path) -> Result<Measured> {
     let older = build(row, &source, "v0", folder)?;
     let bytes = |it: &Value| it["bytes"].as_u64().map(|it| it.to_string()).unwrap_or_default();
     let failed = called.as_ref().err().map(|it| format!("{it:#}").replace(['\t', '\n'], " "));
-    let note = failed.or_else(|| error(&older).map(|it| format!("V0: {it}"))).unwrap_or_default();
+    let older_error = error(&older).map(|it| format!("V0: {it}"));
+    let note = [failed, older_error].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let [units, official] = called.unwrap_or_default();
     Ok([bytes(&built), bytes(&older), units, official, first, again, note])
 }
