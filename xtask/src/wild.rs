@@ -2,8 +2,13 @@
 //!
 //! Programs are rows of `xtask/wild.tsv`: packages of crates.io, and folders of `testdata/wild`,
 //! whose version is `-`; `FOLDER/PACKAGE` names a member of a workspace. Each is copied, built for V3,
-//! built again as after a change, linked for V0, and run if the row says how. The results are the
-//! table of `docs/rust-programs.md`, where rows that are not measured again stay as they are.
+//! built again as after a change, linked for V0, and run if the row says how. Beside it the same
+//! instruction runs on the official binary, if a package has it: the row names package, version and
+//! path. The results are the table of `docs/rust-programs.md`, where rows that are not measured
+//! again stay as they are.
+//!
+//! `--with SELKIE` measures with that command instead of a release build, for work on the chore or
+//! the linker: the seconds of the table stay as they are, too.
 //!
 //! `--run` tests those of `testdata/wild`.
 
@@ -34,6 +39,32 @@ struct Row {
     kind: String,
     /// Arguments of `selkie run`, if it can be run alone.
     call: Option<String>,
+    /// The official binary that runs the same call, if one can be had.
+    official: Option<Official>,
+    /// Features of the package that are on, with commas between them.
+    features: String,
+}
+
+/// A program in a package of crates.io that the official toolchain built.
+struct Official {
+    package: String,
+    version: String,
+    path: PathBuf,
+}
+
+impl Official {
+    /// Parses a package, a version and a path, with spaces between them.
+    fn parse(text: &str) -> Option<Self> {
+        let [package, version, path] = text.split(' ').collect::<Vec<_>>()[..] else { return None };
+        let (package, version) = (package.to_owned(), version.to_owned());
+        Some(Self { package, version, path: path.into() })
+    }
+
+    /// Returns its file, which cargo downloads if necessary.
+    fn file(&self) -> Result<PathBuf> {
+        let folder = selkie_testdata::package(&self.package, &self.version, &say)?;
+        Ok(folder.join(&self.path))
+    }
 }
 
 impl Row {
@@ -50,15 +81,24 @@ impl Row {
         }
     }
 
+    /// Whether an argument names the program: its package, of any version or of `@VERSION`.
+    fn is_named(&self, argument: &str) -> bool {
+        let (package, version) = argument.split_once('@').unwrap_or((argument, &self.version));
+        package == self.package && version == self.version
+    }
+
     /// Returns the program's package, if it is the member of a workspace.
     fn member(&self) -> Option<&str> {
         Some(self.package.split_once('/')?.1)
     }
 }
 
-/// The columns of a result after name and version, as text: bytes for V3 and V0, compute units,
-/// seconds of the first build and of another one, failure.
-type Measured = [String; 6];
+/// The columns of a result after the name and what it is, as text: bytes for V3 and V0, compute
+/// units, those of the official binary, seconds of the first build and of another one, failure.
+type Measured = [String; 7];
+
+/// The columns with seconds.
+const SECONDS: [usize; 2] = [4, 5];
 
 /// Runs the chore for all programs, or for those that are named, or only writes the table.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -72,17 +112,32 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let document = repository().join(DOCUMENT);
     let mut results = read_table(&fs::read_to_string(&document)?);
     if arguments != ["--table"] {
-        let is_named = |it: &&Row| arguments.is_empty() || arguments.contains(&it.package);
+        let (given, named) = match arguments {
+            [flag, path, named @ ..] if flag == "--with" => (Some(path), named),
+            named => (None, named),
+        };
+        let is_named = |it: &&Row| named.is_empty() || named.iter().any(|name| it.is_named(name));
         let chosen: Vec<&Row> = rows.iter().filter(is_named).collect();
         ensure!(
             !chosen.is_empty(),
-            "usage: cargo xtask wild [--table | --run | PACKAGE...], of xtask/wild.tsv"
+            "usage: cargo xtask wild [--table | --run | [--with SELKIE] PACKAGE[@VERSION]...], \
+             of xtask/wild.tsv"
         );
-        provide_selkie(&folder)?;
+        match given {
+            Some(path) => copy_selkie(Path::new(path), &folder)?,
+            None => provide_selkie(&folder)?,
+        }
         let mut missing = 0;
         for row in chosen {
             let line = match measure(row, &folder) {
-                Ok(measured) => {
+                Ok(mut measured) => {
+                    if given.is_some() {
+                        let former = results.get(&row.name());
+                        for column in SECONDS {
+                            measured[column] =
+                                former.map(|it| it[column].clone()).unwrap_or_default();
+                        }
+                    }
                     let line = measured.join(", ");
                     results.insert(row.name(), measured);
                     write_table(&document, &rows, &results)?;
@@ -110,10 +165,15 @@ fn write_table(document: &Path, rows: &[Row], results: &Results) -> Result<()> {
 fn provide_selkie(folder: &Path) -> Result<()> {
     let arguments = ["build", "--quiet", "--release", "--package", "selkie-cli"];
     output(Command::new("cargo").args(arguments))?;
+    copy_selkie(&repository().join("target/release/selkie"), folder)
+}
+
+fn copy_selkie(selkie: &Path, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     // A former one may be running.
     let _ = fs::remove_file(folder.join("selkie"));
-    fs::copy(repository().join("target/release/selkie"), folder.join("selkie"))?;
+    let copied = fs::copy(selkie, folder.join("selkie"));
+    copied.with_context(|| format!("cannot copy {}", selkie.display()))?;
     Ok(())
 }
 
@@ -122,12 +182,16 @@ fn rows(text: &str) -> Result<Vec<Row>> {
     lines
         .map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            let [package, version, kind, call] = columns[..] else {
+            let [package, version, kind, call, official, features] = columns[..] else {
                 anyhow::bail!("not a row of xtask/wild.tsv: {line}")
             };
-            let [package, version, kind] = [package, version, kind].map(str::to_owned);
+            let [package, version, kind, features] =
+                [package, version, kind, features].map(str::to_owned);
             let call = Some(call.to_owned()).filter(|it| !it.is_empty());
-            Ok(Row { package, version, kind, call })
+            let name = official;
+            let official = Official::parse(name);
+            ensure!(official.is_some() != name.is_empty(), "not PACKAGE VERSION PATH: {name}");
+            Ok(Row { package, version, kind, call, official, features })
         })
         .collect()
 }
@@ -139,16 +203,29 @@ fn measure(row: &Row, folder: &Path) -> Result<Measured> {
     let (built, first) = timed(|| build(row, &source, "v3", folder))?;
     let error = |it: &Value| it["error"].as_str().map(str::to_owned);
     if let Some(error) = error(&built) {
-        return Ok(["", "", "", &first, "", &error].map(str::to_owned));
+        return Ok(["", "", "", "", &first, "", &error].map(str::to_owned));
     }
     touch_libraries(&source)?;
     let (_, again) = timed(|| build(row, &source, "v3", folder))?;
-    let units = row.call.as_deref().map_or_else(|| Ok(String::new()), |call| units(&built, call));
+    let called = called(row, &built);
     let older = build(row, &source, "v0", folder)?;
     let bytes = |it: &Value| it["bytes"].as_u64().map(|it| it.to_string()).unwrap_or_default();
-    let failed = units.as_ref().err().map(|it| format!("{it:#}").replace(['\t', '\n'], " "));
-    let note = failed.or_else(|| error(&older)).unwrap_or_default();
-    Ok([bytes(&built), bytes(&older), units.unwrap_or_default(), first, again, note])
+    let failed = called.as_ref().err().map(|it| format!("{it:#}").replace(['\t', '\n'], " "));
+    let older_error = error(&older).map(|it| format!("V0: {it}"));
+    let note = [failed, older_error].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let [units, official] = called.unwrap_or_default();
+    Ok([bytes(&built), bytes(&older), units, official, first, again, note])
+}
+
+/// Runs the row's call, if it has one: returns the compute units of what was built, and those of the
+/// official binary.
+fn called(row: &Row, built: &Value) -> Result<[String; 2]> {
+    let Some(call) = &row.call else { return Ok(<_>::default()) };
+    let program = built["program"].as_str().context("the report names no program")?;
+    let ours = units(Path::new(program), call)?;
+    let official = row.official.as_ref();
+    let official = official.map(|it| units(&it.file()?, call).context("the official binary"));
+    Ok([ours, official.transpose()?.unwrap_or_default()])
 }
 
 /// Runs a build. Also returns the seconds that processors worked for it.
@@ -187,7 +264,7 @@ fn touch_libraries(folder: &Path) -> Result<()> {
 /// Removes the library that another version of a package may have left under the same name: cargo
 /// would take it for this one's.
 fn forget_others(source: &Path, folder: &Path) -> Result<()> {
-    let manifest = fs::read_to_string(source.join("Cargo.toml"))?;
+    let Ok(manifest) = fs::read_to_string(source.join("Cargo.toml")) else { return Ok(()) };
     let name = |line: &str| Some(line.strip_prefix("name = \"")?.strip_suffix('"')?.to_owned());
     let names = manifest.lines().filter_map(name).map(|it| it.replace('-', "_"));
     let built = folder.join("cargo/sbpf-selkie-solana/release/deps");
@@ -224,7 +301,8 @@ fn source(row: &Row, folder: &Path) -> Result<PathBuf> {
     output(Command::new("cp").args(options).arg(from).arg(&copy))?;
     // Without a workspace of its own it would be taken for a member of the repository's.
     let manifest = copy.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest)?;
+    // Projects in C have none.
+    let Ok(text) = fs::read_to_string(&manifest) else { return Ok(copy) };
     if !text.contains("[workspace") {
         fs::write(&manifest, text + "\n[workspace]\n")?;
     }
@@ -236,6 +314,9 @@ fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     let mut command = selkie();
     command.args(["--json", "build", "--force", "--arch", arch]).arg(source);
     command.args(row.member().map(|it| ["--package", it]).into_iter().flatten());
+    if !row.features.is_empty() {
+        command.args(["--", "--features", &row.features]);
+    }
     command.env("CARGO_TARGET_DIR", folder.join("cargo"));
     let output = command.output().context("cannot start selkie")?;
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -250,11 +331,11 @@ fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let errors = said.lines().map(plain).filter(|it| it.starts_with("error"));
-    let message = program["errors"][0]["message"].as_str().or(report["error"].as_str());
+    let message = |it: &Value| it.as_str().map(str::to_owned);
     // A process that was killed says nothing, and is no result.
-    let reason = message
-        .map(str::to_owned)
+    let reason = message(&program["errors"][0]["message"])
         .or_else(|| errors.into_iter().next())
+        .or_else(|| message(&report["error"]))
         .with_context(|| format!("selkie build: {}: {said}", output.status))?;
     let is_of_machine = MACHINE_FAILURES.iter().any(|it| reason.contains(it));
     ensure!(!is_of_machine, "{reason}");
@@ -273,11 +354,10 @@ fn plain(line: &str) -> String {
 }
 
 /// Runs a program on both engines, and returns the compute units that it uses on each.
-fn units(built: &Value, call: &str) -> Result<String> {
-    let program = built["program"].as_str().context("the report names no program")?;
+fn units(program: &Path, call: &str) -> Result<String> {
     let run = |engine: &str| -> Result<Value> {
         let mut command = selkie();
-        command.args(["--json", "run", program, "--engine", engine]).args(call.split(' '));
+        command.args(["--json", "run", "--engine", engine]).arg(program).args(call.split(' '));
         let output = command.output().context("cannot start selkie")?;
         let report: Value = serde_json::from_slice(&output.stdout)?;
         ensure!(report["success"] == true, "fails: {}", report["error"]);
@@ -307,29 +387,37 @@ fn read_table(document: &str) -> Results {
     let read = |line: &str| {
         let line = line.strip_prefix("| ")?.strip_suffix('|')?.replace("\\|", "\t");
         let columns: Vec<String> = line.split('|').map(|it| it.trim().replace('\t', "|")).collect();
-        let [name, _, v3, v0, units, first, again, failure, ..] = columns.as_slice() else {
+        let [name, _, v3, v0, units, official, first, again, failure, ..] = columns.as_slice()
+        else {
             return None;
         };
-        let units = units.split(' ').next().unwrap_or_default();
-        Some((name.clone(), [v3, v0, units, first, again, failure].map(|it| it.to_string())))
+        let [units, official] = [units, official].map(|it| it.split(' ').next().unwrap_or(""));
+        let measured = [v3, v0, units, official, first, again, failure];
+        Some((name.clone(), measured.map(|it| it.to_string())))
     };
     lines.filter_map(read).collect()
 }
 
 /// Makes the table of the programs that were measured, in the order of the rows.
 fn table(rows: &[Row], results: &Results) -> String {
-    let heading = "| program | what it is | bytes, V3 | bytes, V0 | compute units | first build, s | rebuild, s | failure |\n\
-                   |---|---|---|---|---|---|---|---|\n";
+    let heading = "| program | what it is | bytes, V3 | bytes, V0 | compute units | official units | first build, s | rebuild, s | failure |\n\
+                   |---|---|---|---|---|---|---|---|---|\n";
     let lines = rows.iter().filter_map(|row| {
         let name = row.name();
         let measured = results.get(&name)?;
         let call = row.call.as_deref().unwrap_or_default();
-        let [v3, v0, units, first, again, failure] = measured;
-        let units = if units.is_empty() { String::new() } else { format!("{units} (`{call}`)") };
+        let [v3, v0, units, official, first, again, failure] = measured;
+        let with = |units: &str, what: &str| match units {
+            "" => String::new(),
+            units => format!("{units} (`{what}`)"),
+        };
+        let binary = row.official.as_ref().and_then(|it| it.path.file_name());
+        let binary = binary.map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        let (units, official) = (with(units, call), with(official, &binary));
         let failure = failure.replace('|', "\\|");
         let kind = &row.kind;
         Some(format!(
-            "| {name} | {kind} | {v3} | {v0} | {units} | {first} | {again} | {failure} |\n"
+            "| {name} | {kind} | {v3} | {v0} | {units} | {official} | {first} | {again} | {failure} |\n"
         ))
     });
     heading.to_owned() + &lines.collect::<String>()
@@ -348,10 +436,12 @@ mod tests {
 
     #[test]
     fn table_is_in_the_order_of_the_rows_and_read_again() {
-        let rows = rows("heading\nb\t1.0.0\tSPL\t--data u8:1\na\t-\tAnchor\t\nc\t2.0.0\t\t\n");
+        let rows = rows(
+            "heading\nb\t1.0.0\tSPL\t--data u8:1\tsvm 0.1.0 elf/b.so\t\na\t-\tAnchor\t\t\t\nc\t2.0.0\t\t\t\t\n",
+        );
         let rows = rows.expect("the rows are well-formed");
-        let failed = ["", "", "", "7", "", "error: a | b"].map(str::to_owned);
-        let built = ["10", "12", "30", "5", "2", ""].map(str::to_owned);
+        let failed = ["", "", "", "", "7", "", "error: a | b"].map(str::to_owned);
+        let built = ["10", "12", "30", "40", "5", "2", ""].map(str::to_owned);
         let results = Results::from([
             ("`testdata/wild/a`".to_owned(), failed),
             ("b 1.0.0".to_owned(), built),
@@ -361,14 +451,28 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "| b 1.0.0 | SPL | 10 | 12 | 30 (`--data u8:1`) | 5 | 2 |  |",
-                "| `testdata/wild/a` | Anchor |  |  |  | 7 |  | error: a \\| b |",
+                "| b 1.0.0 | SPL | 10 | 12 | 30 (`--data u8:1`) | 40 (`b.so`) | 5 | 2 |  |",
+                "| `testdata/wild/a` | Anchor |  |  |  |  | 7 |  | error: a \\| b |",
             ]
         );
         let document = format!("text\n{BEGIN}old\n{END}more\n");
         let made = with_table(&document, &table).expect("it has a table");
         assert_eq!(made, format!("text\n{BEGIN}\n{table}\n{END}more\n"));
         assert_eq!(read_table(&made), results);
+    }
+
+    #[test]
+    fn programs_are_named_with_or_without_version() {
+        let rows =
+            rows("heading\na\t1.0.0\t\t\t\t\na\t2.0.0\t\t\t\t\n").expect("they are well-formed");
+        let named = |name: &str| rows.iter().filter(|it| it.is_named(name)).count();
+        assert_eq!(["a", "a@2.0.0", "a@3.0.0", "b"].map(named), [2, 1, 0, 0]);
+    }
+
+    #[test]
+    fn official_binary_without_path_is_refused() {
+        let error = rows("heading\na\t1.0.0\t\t\tsvm 0.1.0\t\n").err().expect("it is refused");
+        assert_eq!(error.to_string(), "not PACKAGE VERSION PATH: svm 0.1.0");
     }
 
     #[test]

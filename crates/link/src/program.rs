@@ -325,7 +325,8 @@ impl<'a> Program<'a> {
             Some(meant) => error.help(format!("did you mean `{meant}`? --entry {meant}")),
             None if functions.is_empty() => error.help(
                 "no object defines a global function; in Rust, `entrypoint!` or Anchor's `#[program]` \
-                 defines it, unless a feature such as `no-entrypoint` leaves it out",
+                 defines it, unless a feature such as `no-entrypoint` leaves it out, or only one such \
+                 as `bpf-entrypoint` puts it in: `selkie build -- --features bpf-entrypoint`",
             ),
             None => {
                 functions.truncate(5);
