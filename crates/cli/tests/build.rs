@@ -599,7 +599,7 @@ fn a_new_project_contains_no_local_paths_or_secrets() {
     let place = Place::new("build-share");
     let read = |path: &str| fs::read_to_string(place.folder.join(path)).expect("the file was made");
     for language in ["asm", "c", "rust"] {
-        let made = place.run(&["new", language, "--lang", language]);
+        let made = place.run(&["new", language, "--lang", language, "--library", "crates.io"]);
         assert_eq!(made.code, Some(0), "{}", made.text());
         let expected = format!("selkie = {:?}\n", env!("CARGO_PKG_VERSION"));
         assert!(read(&format!("{language}/Cargo.toml")).contains(&expected));
@@ -617,7 +617,11 @@ fn a_new_project_contains_no_local_paths_or_secrets() {
     let library = repository().join("crates/selkie");
     let library = library.to_str().expect("the path is text");
     assert_eq!(place.run(&["new", "here", "--library", library]).code, Some(0));
-    assert!(read("here/Cargo.toml").contains(&format!("path = {library:?}")));
+    assert_eq!(place.run(&["new", "built"]).code, Some(0));
+    for project in ["here", "built"] {
+        let manifest = read(&format!("{project}/Cargo.toml"));
+        assert!(manifest.contains(&format!("path = {library:?}")), "{manifest}");
+    }
     std::os::unix::fs::symlink(repository(), place.folder.join("selkie")).expect("it is writable");
     assert_eq!(place.run(&["new", "near", "--library", "selkie"]).code, Some(0));
     let manifest = read("near/Cargo.toml");
@@ -636,7 +640,7 @@ fn a_new_project_contains_no_local_paths_or_secrets() {
 
 fn missing_dev_dependencies_do_not_prevent_a_build() {
     let place = Place::new("build-unresolved");
-    let made = place.run(&["new", "vault", "--rust"]);
+    let made = place.run(&["new", "vault", "--rust", "--library", "crates.io"]);
     assert_eq!(made.code, Some(0), "{}", made.text());
     let manifest = place.folder.join("vault/Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("it was made");

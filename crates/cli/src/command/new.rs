@@ -1,6 +1,7 @@
 //! `selkie new`.
 
 use std::{
+    borrow::Cow,
     fs,
     io::Write as _,
     path::{Component, Path, PathBuf},
@@ -26,8 +27,9 @@ Examples:
   cd counter && selkie build && cargo test
 
 The program increments a counter in an account; input.json is an instruction for `selkie run`. The tests
-use the library `selkie` from crates.io, or from the folder given by --library; a relative folder is
-written relative to the project.")]
+use the library `selkie`: that of the clone in which this command was built, if it is still there, or else
+of crates.io. --library names another folder, which is written relative to the project if it is relative, or
+`crates.io`.")]
 pub(crate) struct NewArgs {
     /// The folder to create; its last component is the program's name
     #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
@@ -49,10 +51,17 @@ pub(crate) struct NewArgs {
     #[arg(long, group = "language")]
     rust: bool,
 
-    /// The folder of the library `selkie` or its repository, for tests [default: crates.io]
+    /// The folder of the library `selkie` or its repository, for tests, or `crates.io` [default: where
+    /// this command was built]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     library: Option<PathBuf>,
 }
+
+/// The library in the clone in which this command was built.
+const BUILT_IN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../selkie");
+
+/// The value of --library that stands for the registry.
+const CRATES_IO: &str = "crates.io";
 
 /// A programming language.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -189,11 +198,10 @@ impl<'a> Project<'a> {
         )?;
         writeln!(ui.out, "   {DIM}next: cd {folder} && selkie build && cargo test{DIM:#}")?;
         if args.library.is_none() {
-            let version = env!("CARGO_PKG_VERSION");
+            let dependency = &self.dependency;
             writeln!(
                 ui.out,
-                "   {DIM}the tests need selkie {version} from crates.io; --library DIR uses a \
-                 folder instead{DIM:#}"
+                "   {DIM}the tests use selkie = {dependency}; --library names another{DIM:#}"
             )?;
         }
         Ok(())
@@ -213,11 +221,16 @@ fn name(folder: &Path) -> Result<&str> {
 
 /// Returns the value of the manifest's dependency on the library.
 fn dependency(args: &NewArgs) -> Result<String> {
-    let Some(given) = &args.library else {
-        return Ok(format!("{:?}", env!("CARGO_PKG_VERSION")));
+    let built_in = || Some(fs::canonicalize(BUILT_IN).ok().filter(|it| is_library(it))?.into());
+    let given = match &args.library {
+        Some(given) if given == Path::new(CRATES_IO) => None,
+        Some(given) => Some(Cow::Borrowed(given.as_path())),
+        None => built_in(),
     };
+    let Some(given) = given else { return Ok(format!("{:?}", env!("CARGO_PKG_VERSION"))) };
+    let given = given.as_ref();
     let library =
-        [given.clone(), given.join("crates/selkie")].into_iter().find(|it| is_library(it));
+        [given.to_owned(), given.join("crates/selkie")].into_iter().find(|it| is_library(it));
     let library = library
         .ok_or_else(|| anyhow!("{} is not the folder of the library selkie", given.display()))
         .advise("--library takes Selkie's repository, or the folder crates/selkie of it")?;

@@ -16,7 +16,7 @@ const PROGRAM: &str = "target/deploy/fresh.so";
 impl Project {
     fn new(name: &str) -> Self {
         let place = Place::new(name);
-        let made = place.run(&["new", "fresh", "--rust"]);
+        let made = place.run(&["new", "fresh", "--rust", "--library", "crates.io"]);
         assert_eq!(made.code, Some(0), "{}", made.text());
         place.build("fresh", &[".", "--output", PROGRAM]);
         let read = |path: &str| {
