@@ -20,7 +20,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     escape(text, is_unsafe)
 }
 
-/// Like [`line`], but line breaks are kept: for texts that several lines of ours are part of.
+/// Like [`line()`], but line breaks are kept: for texts that several lines of ours are part of.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     escape(text, |it| it != '\n' && is_unsafe(it))
