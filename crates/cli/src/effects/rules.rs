@@ -78,6 +78,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["inspect"], &["--symbols"], Without(&["--output"]), "answers name programs and slots"),
     rule(&["diff-trace"], &["--symbols"], With("--json"), "the object names programs and slots"),
     rule(&["profile"], &["--top"], With("--json"), "the object has all rows"),
+    rule(&["profile"], &["--by"], With("--json"), "the object has all tables"),
+    rule(&["profile"], &["--by", "--libraries"], With("--compare"), "the functions of all code are compared"),
     rule(&["dap"], &["--token"], Without(&["--port"]), "the editor that starts the adapter needs none"),
     rule(&["dap"], &["--url"], Without(&["--port"]), "the configuration of a session names it"),
     rule(&["debug"], &["--json"], Without(&["--execute", "--script"]), "a conversation is text"),
