@@ -245,7 +245,7 @@ fn a_connection_that_overflows_is_let_go_and_nothing_more_is_kept_for_it() {
     let mut slow = support::Socket::connect(&node).unwrap();
     // Each is another encoding.
     for offset in 0..300 {
-        slow.ask(&subscribe(&json!({ "offset": offset, "length": 3 * MIB })));
+        slow.ask_while_open(&subscribe(&json!({ "offset": offset, "length": 3 * MIB })));
     }
     let mut quick = support::Socket::connect(&node).unwrap();
     quick.ask(r#"{"jsonrpc":"2.0","id":1,"method":"rootSubscribe"}"#);
@@ -261,7 +261,7 @@ fn notifications_of_all_connections_have_a_limit() {
     let node = node(limits, 4 * MIB);
     let mut slow = support::Socket::connect(&node).unwrap();
     for offset in 0..3 {
-        slow.ask(&subscribe(&json!({ "offset": offset, "length": 3 * MIB })));
+        slow.ask_while_open(&subscribe(&json!({ "offset": offset, "length": 3 * MIB })));
     }
     let mut quick = support::Socket::connect(&node).unwrap();
     quick.ask(r#"{"jsonrpc":"2.0","id":1,"method":"rootSubscribe"}"#);

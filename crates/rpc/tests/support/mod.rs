@@ -32,6 +32,14 @@ impl Socket {
         self.read()
     }
 
+    /// Sends a request and reads a message, unless the server has let go of the connection: it does that
+    /// as soon as too many notifications wait, of which the account's first state may be one.
+    pub(crate) fn ask_while_open(&mut self, body: &str) {
+        if self.0.send(Message::text(body)).is_ok() {
+            let _ = self.0.read();
+        }
+    }
+
     /// Reads the next text.
     pub(crate) fn read(&mut self) -> String {
         loop {
