@@ -90,8 +90,11 @@ impl<'a> Recorded<'a> {
         for name in PROFILES {
             self.say("profile", &["--output", &self.path(name)])?;
         }
-        for command in ["profile", "trace"] {
-            let json = self.say(command, &["--json"])?;
+        // Files for other tools have the functions of libraries.
+        for (command, options) in
+            [("profile", &["--json", "--libraries"][..]), ("trace", &["--json"])]
+        {
+            let json = self.say(command, options)?;
             fs::write(self.folder.join(format!("{command}.json")), json)?;
         }
         Ok(())
