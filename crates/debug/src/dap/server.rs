@@ -274,12 +274,16 @@ impl Server {
     fn start(&mut self) -> Result<(), String> {
         let launch = self.launch.clone();
         let session = self.session()?;
-        session.begin(launch.start_at);
-        let is_inside = session.position() > 0;
+        let is_start = session.begin(launch.start_at);
+        let goes_on = is_start && !launch.stop_on_entry;
+        if goes_on {
+            // A breakpoint may be before the first own line, or there.
+            session.go_to(0);
+        }
         self.shown = 0;
-        match launch.stop_on_entry || is_inside {
-            true => self.stopped(),
-            false => self.resume(&Value::Null).map(|_| ()),
+        match goes_on {
+            true => self.resume(&Value::Null).map(|_| ()),
+            false => self.stopped(),
         }
     }
 

@@ -27,9 +27,11 @@ pub enum StartAt {
 }
 
 impl Session {
-    /// Begins at a place; if none is given, where the run failed, or at its start if it did not.
-    pub fn begin(&mut self, place: Option<StartAt>) {
+    /// Begins at a place; if none is given, where the run failed, or at its start if it did not. Returns
+    /// whether that is the start.
+    pub fn begin(&mut self, place: Option<StartAt>) -> bool {
         let failure = self.failure();
+        let is_start = matches!((place, failure), (Some(StartAt::Start), _) | (None, None));
         let (position, is_failure) = match (place, failure) {
             (Some(StartAt::Start), _) | (None, None) => (self.first_own(), false),
             (None | Some(StartAt::Failure), Some(failure)) => (failure, true),
@@ -37,7 +39,7 @@ impl Session {
         };
         self.go_to(position);
         if self.is_at_end() {
-            return;
+            return is_start;
         }
         let failed = |it: &&Event| it.kind.is_failure() && it.position == position;
         let event = self.history.events().iter().find(failed).filter(|_| is_failure).cloned();
@@ -48,6 +50,7 @@ impl Session {
             }
             None => Stop::Entry,
         };
+        is_start
     }
 
     /// Returns the first moment at a line of the user's own that no macro has written, or else at one
