@@ -79,7 +79,7 @@ mod pipes {
 
     use super::common::{Output, folder, repository, selkie};
 
-    /// Makes a pipe that nobody writes to: opening it blocks for ever.
+    /// Makes a named pipe without a writer: opening it blocks for ever.
     fn pipe(path: &Path) {
         std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("it is writable");
         let made = Command::new("mkfifo").arg(path).status().expect("there is the command");

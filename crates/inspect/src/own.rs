@@ -18,7 +18,7 @@ use crate::dwarf::Reader;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OwnCode {
     /// The folder in which the unit with the program's entry was compiled: for cargo the workspace of
-    /// the program, or its package if that was built as somebody's dependency.
+    /// the program, or its package if that was built as a dependency.
     home: Option<String>,
 }
 
@@ -307,7 +307,7 @@ mod tests {
             (format!(r"C:\Users\ada\.cargo\registry\src\{index}\borsh-1.6.1\src\lib.rs"), "borsh-1.6.1/src/lib.rs"),
             ("/users/me/.cargo/git/checkouts/anchor-0123456789abcdef/1a2b3c4/lang/src/error.rs".into(), "lang/src/error.rs"),
             ("/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/slice/mod.rs".into(), "core/src/slice/mod.rs"),
-            ("/users/runner/work/platform-tools/out/rust/library/alloc/src/vec/mod.rs".into(), "alloc/src/vec/mod.rs"),
+            ("/build/platform-tools/out/rust/library/alloc/src/vec/mod.rs".into(), "alloc/src/vec/mod.rs"),
             ("/users/me/.cache/selkie/build/rust-src/ae865e32b8e3d3d7/library/core/src/mem.rs".into(), "core/src/mem.rs"),
             ("library/core/src/slice/mod.rs".into(), "core/src/slice/mod.rs"),
             ("/users/ada/amm/target/sbpf-selkie-solana/release/deps/selkie/copies/solana-address-2.9.0/src/lib.rs".into(), "solana-address-2.9.0/src/lib.rs"),

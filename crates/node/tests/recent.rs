@@ -95,7 +95,7 @@ fn prices_are_those_of_blocks_with_transactions_and_of_the_accounts_named() {
     assert_eq!(fees(&[12]), [(first, 2), (second, 5)]);
     assert_eq!(fees(&[11, 12]), [(first, 7), (second, 5)]);
     assert_eq!(fees(&[99]), [(first, 2), (second, 5)]);
-    // Nobody writes to a program or a sysvar.
+    // Programs and sysvars are not writable.
     let system = cluster.node.prioritization_fees(&[solana_sdk_ids::system_program::ID]);
     assert_eq!(system[2..], [(first, 2), (second, 5)]);
 }

@@ -238,13 +238,12 @@ fn what_many_wait_for_is_kept_once() {
     wait(|| metric(&node, "selkie_ws_notifications_bytes ") < MIB);
 }
 
-#[test]
-fn a_connection_that_overflows_is_let_go_and_nothing_more_is_kept_for_it() {
-    let limits = Limits { queue_bytes_max: 8 * MIB, ..Limits::default() };
+/// Lets notifications of an account wait for a client that does not read them, each in another encoding,
+/// and returns the node once that connection is closed.
+fn overflow(limits: Limits, subscriptions: usize) -> TestNode {
     let node = node(limits, 4 * MIB);
     let mut slow = support::Socket::connect(&node).unwrap();
-    // Each is another encoding.
-    for offset in 0..300 {
+    for offset in 0..subscriptions {
         slow.ask_while_open(&subscribe(&json!({ "offset": offset, "length": 3 * MIB })));
     }
     let mut quick = support::Socket::connect(&node).unwrap();
@@ -252,22 +251,18 @@ fn a_connection_that_overflows_is_let_go_and_nothing_more_is_kept_for_it() {
     node.node().set_balance(key(), u64::MAX / 5).unwrap();
     assert!(quick.read().contains("rootNotification"));
     wait(|| metric(&node, "selkie_ws_connections ") == 1);
+    node
+}
+
+#[test]
+fn a_connection_that_overflows_is_let_go_and_nothing_more_is_kept_for_it() {
+    let node = overflow(Limits { queue_bytes_max: 8 * MIB, ..Limits::default() }, 300);
     wait(|| metric(&node, "selkie_ws_notifications_bytes ") < MIB);
 }
 
 #[test]
 fn notifications_of_all_connections_have_a_limit() {
-    let limits = Limits { queues_bytes_max: 6 * MIB, ..Limits::default() };
-    let node = node(limits, 4 * MIB);
-    let mut slow = support::Socket::connect(&node).unwrap();
-    for offset in 0..3 {
-        slow.ask_while_open(&subscribe(&json!({ "offset": offset, "length": 3 * MIB })));
-    }
-    let mut quick = support::Socket::connect(&node).unwrap();
-    quick.ask(r#"{"jsonrpc":"2.0","id":1,"method":"rootSubscribe"}"#);
-    node.node().set_balance(key(), u64::MAX / 5).unwrap();
-    assert!(quick.read().contains("rootNotification"));
-    wait(|| metric(&node, "selkie_ws_connections ") == 1);
+    let node = overflow(Limits { queues_bytes_max: 6 * MIB, ..Limits::default() }, 3);
     assert_eq!(node.post(HEALTH).1, HEALTHY);
 }
 
@@ -282,7 +277,7 @@ fn the_length_of_a_filter_is_checked_before_it_is_decoded() {
         });
         node.post(&body.to_string()).1
     };
-    // The first characters are no base58 and no base64, which nobody has looked at.
+    // The text is neither base58 nor base64, but the error is that of its length, which comes first.
     for (len, encoding) in [(176, "base58"), (45_000, "base58"), (173, "base64")] {
         let answer = check("!".repeat(len), encoding);
         assert!(answer.contains("Invalid param: DataTooLarge"), "{answer}");

@@ -1,7 +1,7 @@
 //! Functions that need more stack than a frame has.
 //!
 //! In versions whose frames follow each other without gaps, such a function gets the frames below its
-//! own: it begins with calls of what follows each of them, so that nobody uses the frames in between.
+//! own: it begins with calls of what follows each of them, so that no other function uses the frames in between.
 //!
 //! ```text
 //! f:    call f.2    what follows has this frame, too

@@ -171,7 +171,7 @@ struct EpochConfig {
     min_context_slot: Option<u64>,
 }
 
-/// Nobody is rewarded. As in agave, there is an answer once the epoch after the one that is asked for has
+/// The node pays no rewards. As in agave, there is an answer once the epoch after the one that is asked for has
 /// a block, which is where rewards would be.
 pub(super) fn get_inflation_reward(
     call: &Call<'_>,

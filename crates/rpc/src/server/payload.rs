@@ -14,8 +14,8 @@ use crate::{
 /// What makes a long result: writes it to a text.
 type Make = Box<dyn FnOnce(&mut Text) -> Result<(), RpcError> + Send>;
 
-/// The result of a notification. A long one is encoded when the first client takes it, and not where it
-/// happened, so that one that nobody takes costs nothing and one that takes long delays no other.
+/// The result of a notification. A long one is encoded when the first client takes it, not when the change
+/// is published: one without a client costs nothing, and a slow one delays no other.
 pub(crate) struct Payload {
     result: OnceCell<Option<Text>>,
     make: Mutex<Option<Make>>,
