@@ -51,7 +51,7 @@ fn without_debug(bytes: &[u8]) -> Option<Vec<u8>> {
     let section_ends = sections.iter().take(kept).map(|it| it.file_range().end);
     let end = segment_ends.chain(section_ends).fold(headers, u64::max);
     let mut out = slice(bytes, 0..end.max(FileHeader::BYTES as u64))?.to_vec();
-    if version(bytes)?.strict_elf() {
+    if declared_version(bytes)?.strict_elf() {
         // The loader ignores sections from V3 on.
         set_section_table(&mut out, 0, 0, 0)?;
         return Some(out);
@@ -62,7 +62,10 @@ fn without_debug(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn version(bytes: &[u8]) -> Option<Version> {
+/// Returns the sBPF version that the header of a file declares; `None` if there is no such version, or the
+/// file is too short for a header.
+#[must_use]
+pub fn declared_version(bytes: &[u8]) -> Option<Version> {
     Version::from_e_flags(u32::from_le_bytes(*bytes.get(E_FLAGS..)?.first_chunk()?))
 }
 

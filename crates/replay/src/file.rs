@@ -134,13 +134,15 @@ impl ReplayFile {
 
     fn add_line(&mut self, line: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        // Of the whole file, or of a recorded transaction.
+        let symbols = value.get("symbols").and_then(Value::as_array).into_iter().flatten();
+        let symbols = symbols.filter_map(Value::as_str).map(PathBuf::from);
+        let room = SYMBOLS_MAX.saturating_sub(self.symbols.len());
+        self.symbols.extend(symbols.take(room));
         if let Some(version) = value.get("selkie_replay") {
             if version.as_u64() != Some(VERSION) {
                 return Err(format!("the version is {version}, and this build reads {VERSION}"));
             }
-            let symbols = value.get("symbols").and_then(Value::as_array).into_iter().flatten();
-            let symbols = symbols.filter_map(Value::as_str).take(SYMBOLS_MAX);
-            self.symbols.extend(symbols.map(PathBuf::from));
             return Ok(());
         }
         if let Some(name) = value.get("blob") {

@@ -10,7 +10,6 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     receipt::Receipt,
-    recording,
     report::{self, named},
 };
 
@@ -204,12 +203,20 @@ impl From<AccountCheck> for Check {
 }
 
 /// The expectations that do not hold, with the receipt.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct CheckFailures {
     /// One sentence per expectation.
     pub failures: Vec<String>,
-    receipt: String,
+    receipt: Box<Receipt>,
 }
+
+impl PartialEq for CheckFailures {
+    fn eq(&self, other: &Self) -> bool {
+        self.failures == other.failures && self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for CheckFailures {}
 
 impl fmt::Display for CheckFailures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -218,7 +225,21 @@ impl fmt::Display for CheckFailures {
             count => write!(f, "{count} expectations do not hold")?,
         }
         self.failures.iter().try_for_each(|failure| write!(f, "\n  {failure}"))?;
-        write!(f, "\n{}", self.receipt)
+        write!(f, "\n{}", self.receipt)?;
+        if self.receipt.is_ok() {
+            // The receipt of a failed transaction already has these notes.
+            let notes = self.receipt.stale_programs();
+            notes.iter().try_for_each(|note| write!(f, "\n  note: {note}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints the same as `Display`, and the command that debugs the transaction.
+impl fmt::Debug for CheckFailures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        self.receipt.debug_command().map_or(Ok(()), |it| write!(f, "\n  debug: {it}"))
     }
 }
 
@@ -232,33 +253,23 @@ impl Receipt {
     pub fn check(&self, check: impl Into<Check>) -> Result<(), CheckFailures> {
         let check = check.into();
         let failures: Vec<String> = check.0.iter().filter_map(|it| it.failure(self)).collect();
-        if failures.is_empty() {
-            return Ok(());
+        match failures.is_empty() {
+            true => Ok(()),
+            false => Err(CheckFailures { failures, receipt: Box::new(self.clone()) }),
         }
-        let mut receipt = self.to_string();
-        if self.is_ok() {
-            // The receipt of a failed transaction already has these notes.
-            let notes = self.stale_programs();
-            receipt.extend(notes.iter().map(|note| format!("\n  note: {note}")));
-        }
-        Err(CheckFailures { failures, receipt })
     }
 
     /// Asserts all expectations; returns the receipt.
     ///
     /// # Panics
-    /// If some expectations do not hold. If the receipt has a [replay](Receipt::replay), as those of
-    /// failed transactions do, it is then written to `target/selkie-replays`, and the message names it.
+    /// If some expectations do not hold. The message ends with the command that debugs the transaction.
     #[track_caller]
     pub fn assert(&self, check: impl Into<Check>) -> &Self {
-        if let Err(failures) = self.check(check) {
-            let replay = self.replay().and_then(|it| recording::write_failure(it.0));
-            match replay {
-                Some(path) => panic!("{failures}\n  replay: selkie debug {}", path.display()),
-                None => panic!("{failures}"),
-            }
+        // No closure: the place of the panic is that of the caller.
+        match self.check(check) {
+            Ok(()) => self,
+            Err(failures) => panic!("{failures:?}"),
         }
-        self
     }
 }
 

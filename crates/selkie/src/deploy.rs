@@ -42,6 +42,10 @@ pub trait ProgramFile {
 pub enum ProgramError {
     /// The file cannot be read.
     Read(PathBuf, io::Error),
+    /// No program with this name was [built](crate::built); the folders that were searched.
+    NotBuilt(String, Vec<PathBuf>),
+    /// The program is older than one of its sources: which ones.
+    Stale(String),
     /// The loader or verifier rejects the file.
     Load(LoadError),
     /// The file has so many bytes that it fits into no account.
@@ -60,6 +64,18 @@ impl fmt::Display for ProgramError {
                 }
                 Ok(())
             }
+            Self::NotBuilt(name, searched) => {
+                let folders: Vec<String> =
+                    searched.iter().map(|it| it.display().to_string()).collect();
+                write!(f, "there is no {name}.so in {}", folders.join(" or "))?;
+                f.write_str("\nhelp: run `selkie build`, or `selkie test`, which builds and tests")
+            }
+            Self::Stale(note) => {
+                write!(
+                    f,
+                    "{note}\nhelp: run `selkie build`, or `selkie test`, which builds and tests"
+                )
+            }
             Self::Load(error) => write!(f, "the file is not a valid program: {error}"),
             Self::TooLong(bytes) => {
                 write!(f, "the file has {bytes} bytes, and an account at most {ACCOUNT_BYTES_MAX}")
@@ -73,7 +89,7 @@ impl core::error::Error for ProgramError {
         match self {
             Self::Read(_, error) => Some(error),
             Self::Load(error) => Some(error),
-            Self::TooLong(_) => None,
+            Self::NotBuilt(..) | Self::Stale(_) | Self::TooLong(_) => None,
         }
     }
 }

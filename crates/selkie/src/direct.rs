@@ -163,11 +163,9 @@ impl Svm {
             processed,
             evidence,
         };
-        if self.keeps_replays || receipt.result.is_err() {
-            let given = overlay.given.keys().copied().collect();
-            let (instructions, budget) = (instructions.to_vec(), self.instruction_budget);
-            self.keep_replay(&mut receipt, Some(Direct { instructions, given, budget }));
-        }
+        let given = overlay.given.keys().copied().collect();
+        let (instructions, budget) = (instructions.to_vec(), self.instruction_budget);
+        self.keep_replay(&mut receipt, Some(Direct { instructions, given, budget }));
         receipt
     }
 

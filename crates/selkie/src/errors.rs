@@ -4,9 +4,8 @@
 use core::fmt;
 
 use crate::{
-    AccountError, AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction,
-    ProgramError, SnapshotError, StateFileError, WarpError, compute_units::ComputeUnitsError,
-    fixture::FixtureError,
+    AccountError, AccountFileError, AirdropError, DeployError, ProgramError, SnapshotError,
+    StateFileError, WarpError, compute_units::ComputeUnitsError, fixture::FixtureError,
 };
 
 macro_rules! shown {
@@ -20,6 +19,6 @@ macro_rules! shown {
 }
 
 shown! {
-    AccountError, AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction, FixtureError,
+    AccountError, AccountFileError, AirdropError, DeployError, FixtureError,
     ProgramError, SnapshotError, StateFileError, ComputeUnitsError, WarpError,
 }

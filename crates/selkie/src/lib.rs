@@ -32,6 +32,7 @@
 
 mod account_error;
 mod account_file;
+mod built;
 mod check;
 pub mod compute_units;
 mod deploy;
@@ -95,6 +96,7 @@ pub use solana_transaction_error::TransactionError;
 pub use crate::{
     account_error::AccountError,
     account_file::AccountFileError,
+    built::{BuiltProgram, built},
     check::{AccountCheck, Check, CheckFailures},
     deploy::{ProgramError, ProgramFile},
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},

@@ -318,6 +318,9 @@ fn lamports(account: Option<&AccountSharedData>) -> u64 {
 /// A transaction that failed or was dropped. `Display` shows the error, the program, the
 /// instruction, its stack height and the end of the log.
 ///
+/// `Debug`, which tests print that unwrap it or return it, ends with the command that opens the debugger
+/// where the transaction failed. It writes the transaction to `target/selkie-replays`, which keeps the
+/// newest 64, unless `SELKIE_RECORD` has recorded it already.
 #[derive(Clone)]
 pub struct FailedTransaction {
     /// The transaction error.

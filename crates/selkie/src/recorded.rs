@@ -1,6 +1,6 @@
 //! The state before a transaction, which its receipt keeps for a replay.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use selkie_svm::{ComputeBudget, Environment};
 use solana_account::AccountSharedData;
@@ -24,6 +24,8 @@ pub(crate) struct RecordedState {
     pub(crate) verifies_signatures: bool,
     /// What is replayed in place of a transaction.
     pub(crate) direct: Option<Direct>,
+    /// The file to which the transaction was recorded.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// Instructions that are processed outside of a transaction.

@@ -1,28 +1,35 @@
 //! Recording of everything that a test suite runs: with the environment variable `SELKIE_RECORD=DIR`,
-//! each transaction is written to the folder as a replay, for `selkie profile`, `selkie coverage` and
-//! `selkie trace`.
+//! each transaction is written to the folder as a replay, for `selkie test`, `selkie debug`,
+//! `selkie profile`, `selkie coverage` and `selkie trace`.
 //!
 //! ```text
-//! DIR/0123456789abcdef.replay     one fixture; its `id` is the name of the test's thread
+//! DIR/0123456789abcdef.replay     one fixture; its `id` is the name of the test's thread, `suite` that of
+//!                                 the test's executable, `number` counts the transactions of the test,
+//!                                 `symbols` are files that may have debug information
+//! DIR/0123456789abcdef.failed     a test that failed: `suite`, `test`, and the file name of the `replay`
+//!                                 that it failed with
 //! DIR/blobs/SHA256.bin            account data of 1 KiB and more, which fixtures share
 //! ```
 //!
 //! Names are hashes of the content, so recording the same again changes nothing.
 //!
-//! Without the variable, a failed [`Receipt::assert`](crate::Receipt::assert) writes its transaction in
-//! the same form to `target/selkie-replays`.
+//! Without the variable, the transaction that a test fails with is written in the same form to
+//! `target/selkie-replays`, which keeps the newest ones.
 
 use std::{
-    fs, io,
-    path::{Path, PathBuf},
+    cell::{Cell, RefCell},
+    collections::BTreeSet,
+    env, fs, io,
+    path::{self, Path, PathBuf},
     sync::OnceLock,
     thread,
+    time::SystemTime,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::json::base64;
+use crate::{built::target_folders, json::base64, origin::Origins, receipt::Receipt};
 
 /// Account data of at least this many characters of base64 become files.
 const BLOB_CHARS_MIN: usize = 1366;
@@ -43,30 +50,184 @@ pub(crate) fn is_on() -> bool {
     folder().is_some()
 }
 
-/// Writes a fixture to the folder of recordings, if there is one. `fixture` makes it under an id.
+thread_local! {
+    /// How many transactions this thread has recorded.
+    static RECORDED: Cell<u64> = const { Cell::new(0) };
+    /// The newest one.
+    static LAST: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+    /// The transaction that was named last as the one that a test failed with.
+    static NAMED: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+}
+
+/// Writes a fixture to the folder of recordings, and returns the file; `None` if there is no such folder.
 ///
 /// # Panics
 /// If the folder cannot be written: a test suite that was asked to record does not pass without.
-pub(crate) fn write(fixture: impl FnOnce(&str) -> Value) {
-    let Some(folder) = folder() else { return };
-    let thread = thread::current();
-    let fixture = fixture(thread.name().unwrap_or_default());
-    if let Err(error) = write_to(folder, fixture) {
-        panic!("SELKIE_RECORD: cannot write to {}: {error}", folder.display());
+pub(crate) fn write(
+    origins: Option<&Origins>,
+    fixture: impl FnOnce(&str) -> Value,
+) -> Option<PathBuf> {
+    let folder = folder()?;
+    let number = RECORDED.get().saturating_add(1);
+    RECORDED.set(number);
+    let mut fixture = in_test(origins, fixture);
+    fixture["number"] = number.into();
+    match write_to(folder, fixture) {
+        Ok(path) => {
+            LAST.set(Some(path.clone()));
+            Some(path)
+        }
+        Err(error) => panic!("SELKIE_RECORD: cannot write to {}: {error}", folder.display()),
     }
 }
 
-/// Where the replays of failed assertions go, within cargo's target folder.
+/// Makes a fixture with the names of the test and of its executable, and with the files that programs were
+/// added from, which may have debug information.
+fn in_test(origins: Option<&Origins>, fixture: impl FnOnce(&str) -> Value) -> Value {
+    let mut fixture = fixture(&test());
+    fixture["suite"] = suite().into();
+    let programs = origins.into_iter().flat_map(Origins::values);
+    let files: BTreeSet<PathBuf> = programs
+        .flat_map(|it| [it.clone(), it.with_extension("so.debug")])
+        .filter(|it| it.is_file())
+        .filter_map(|it| path::absolute(it).ok())
+        .collect();
+    fixture["symbols"] = files.iter().map(|it| it.display().to_string()).collect();
+    fixture
+}
+
+/// Returns the name of the test: test harnesses name its thread so.
+fn test() -> String {
+    thread::current().name().unwrap_or_default().to_owned()
+}
+
+/// Returns the name of the running executable, without the hash that cargo adds.
+fn suite() -> String {
+    let path = env::current_exe().unwrap_or_default();
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    match stem.rsplit_once('-') {
+        Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|it| it.is_ascii_hexdigit()) => {
+            name.to_owned()
+        }
+        _ => stem,
+    }
+}
+
+impl Receipt {
+    /// Keeps the transaction as the one that a test fails with, and returns the command that debugs it.
+    /// `None` if the receipt has no [replay](Receipt::replay), or cargo's target folder is not found or
+    /// cannot be written.
+    pub(crate) fn debug_command(&self) -> Option<String> {
+        let state = self.evidence.as_ref()?.replay.as_ref()?;
+        let path = match &state.file {
+            Some(path) => {
+                // The recording is there, with the mark or without it.
+                let _ = mark_failed(path);
+                path.clone()
+            }
+            None => {
+                let origins = self.evidence.as_ref().and_then(|it| it.origins.as_deref());
+                write_failure(in_test(origins, |id| state.fixture(id, self).0)).ok()??
+            }
+        };
+        NAMED.set(Some(path.clone()));
+        Some(command(&path))
+    }
+
+    /// Prints the command that debugs the transaction, unless it was shown already. For the last one of a
+    /// test that panics.
+    #[allow(clippy::print_stderr, reason = "test harnesses show it below the panic's message")]
+    pub(crate) fn show_debug_command(&self) {
+        let named = NAMED.take();
+        if let Some(command) = self.debug_command()
+            && named != NAMED.with_borrow(Clone::clone)
+        {
+            eprintln!("the last transaction failed: {command}");
+        }
+    }
+}
+
+/// Marks the test as failed, with the last transaction that it recorded unless another one was named.
+pub(crate) fn test_failed() {
+    let last = LAST.with_borrow(Clone::clone);
+    if let Some(path) = NAMED.with_borrow(Clone::clone).or(last) {
+        // The test fails as well without the mark.
+        let _ = mark_failed(&path);
+    }
+}
+
+/// Writes that the test of this thread failed, with a recorded transaction.
+fn mark_failed(replay: &Path) -> io::Result<()> {
+    let (Some(folder), Some(file)) = (replay.parent(), replay.file_name()) else { return Ok(()) };
+    let (suite, test) = (suite(), test());
+    let name = hash(format!("{suite}\n{test}").as_bytes());
+    let mark = json!({ "suite": suite, "test": test, "replay": file.to_string_lossy() });
+    replace(&folder.join(format!("{name:.16}.failed")), format!("{mark}\n").as_bytes())
+}
+
+/// Where the transactions go that tests fail with, within cargo's target folder.
 const FAILURES: &str = "selkie-replays";
 
-/// Writes the transaction of a failed assertion, and returns the file; `None` if cargo's target folder
-/// is neither in the current folder, which is that of the package, nor in one of three above it, or
-/// cannot be written.
-pub(crate) fn write_failure(fixture: Value) -> Option<PathBuf> {
-    let targets = ["target", "../target", "../../target", "../../../target"].map(Path::new);
-    // Cargo marks its folder.
-    let target = targets.into_iter().find(|it| it.join("CACHEDIR.TAG").is_file())?;
-    write_to(&target.join(FAILURES), fixture).ok()
+/// How many of them are kept.
+const FAILURES_MAX: usize = 64;
+
+/// Writes the transaction that a test fails with, and returns the file; `None` if cargo's target folder
+/// is not found.
+fn write_failure(fixture: Value) -> io::Result<Option<PathBuf>> {
+    let Some(target) = target_folders().next() else { return Ok(None) };
+    let folder = target.join(FAILURES);
+    let path = write_to(&folder, fixture)?;
+    // It is the newest one, though it may be there since an earlier run.
+    fs::File::options().append(true).open(&path)?.set_modified(now())?;
+    keep_newest(&folder)?;
+    Ok(Some(path))
+}
+
+/// Removes the oldest replays of a folder beyond [`FAILURES_MAX`], and the account data that no replay
+/// refers to and that is older than those which stay.
+fn keep_newest(folder: &Path) -> io::Result<()> {
+    let mut replays: Vec<(SystemTime, PathBuf)> = dated(folder)?;
+    replays.retain(|(_, path)| path.extension().is_some_and(|it| it == "replay"));
+    if replays.len() <= FAILURES_MAX {
+        return Ok(());
+    }
+    replays.sort_unstable_by(|left, right| right.cmp(left));
+    for (_, old) in replays.split_off(FAILURES_MAX) {
+        fs::remove_file(old)?;
+    }
+    let texts: Vec<String> =
+        replays.iter().filter_map(|(_, path)| fs::read_to_string(path).ok()).collect();
+    let oldest = replays.last().map(|(time, _)| *time);
+    for (time, blob) in dated(&folder.join("blobs"))? {
+        let name = blob.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_used = texts.iter().any(|text| text.contains(&name));
+        if !is_used && oldest.is_some_and(|oldest| time < oldest) {
+            fs::remove_file(blob)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lists the files of a folder with the times at which they were changed.
+fn dated(folder: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
+    let entries = fs::read_dir(folder)?;
+    entries
+        .map(|entry| {
+            let entry = entry?;
+            Ok((entry.metadata()?.modified()?, entry.path()))
+        })
+        .collect()
+}
+
+#[allow(clippy::disallowed_methods, reason = "files are dated by the system's clock, too")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// Renders the command that debugs a replay, with the path from the current folder if it is in that.
+fn command(replay: &Path) -> String {
+    let here = env::current_dir().unwrap_or_default();
+    format!("selkie debug {}", replay.strip_prefix(here).unwrap_or(replay).display())
 }
 
 /// Writes a fixture to a folder, and returns the file.
@@ -99,9 +260,14 @@ fn move_to_blob(data: &mut Value, blobs: &Path) -> io::Result<()> {
 
 /// Writes a file whose name is the hash of its content, unless it is there.
 fn write_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if path.exists() {
-        return Ok(());
+    match path.exists() {
+        true => Ok(()),
+        false => replace(path, bytes),
     }
+}
+
+/// Writes a file at once, so that it is never seen in part.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let writer = format!("{}-{:?}", std::process::id(), thread::current().id());
     let temporary = path.with_extension(format!("{}.part", hash(writer.as_bytes())));
     fs::write(&temporary, bytes)?;

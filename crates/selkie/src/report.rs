@@ -39,6 +39,13 @@ impl fmt::Display for FailedTransaction {
     }
 }
 
+impl fmt::Debug for FailedTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        receipt(&self.receipt, f)?;
+        self.receipt.debug_command().map_or(Ok(()), |it| write!(f, "\n  debug: {it}"))
+    }
+}
+
 /// Writes a summary of a receipt.
 fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match &receipt.result {

@@ -73,6 +73,23 @@ pub struct Svm {
     pub(crate) is_recorded: bool,
 }
 
+/// Shows how to debug the last transaction of a test that panics, if it failed.
+impl Drop for Svm {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        if let Some(last) = self.journal.state().history.iter().next_back()
+            && last.result.is_err()
+        {
+            last.show_debug_command();
+        }
+        if self.is_recorded {
+            recording::test_failed();
+        }
+    }
+}
+
 impl Default for Svm {
     fn default() -> Self {
         Self::new()
@@ -185,7 +202,10 @@ impl Svm {
         transaction: impl IntoTransaction,
         check: impl Into<Check>,
     ) -> Arc<Receipt> {
+        // An assertion that fails names the transaction's replay, also if the transaction succeeded.
+        let keeps_replays = core::mem::replace(&mut self.keeps_replays, true);
         let receipt = self.send(transaction).unwrap_or_else(|failed| failed.receipt);
+        self.keeps_replays = keeps_replays;
         receipt.assert(check);
         receipt
     }

@@ -179,7 +179,7 @@ fn a_failed_assertion_writes_a_replay_that_its_message_names() {
     let message = message_of(|| {
         receipt.assert(Check::success());
     });
-    let (_, path) = message.split_once("replay: selkie debug ").expect("it names the replay");
+    let (_, path) = message.split_once("debug: selkie debug ").expect("it names the replay");
     assert!(path.contains("target/selkie-replays"), "{path}");
     let text = std::fs::read_to_string(path).expect("it was written");
     let fixture = Fixture::parse(text.trim()).expect("it is a fixture");
@@ -187,12 +187,12 @@ fn a_failed_assertion_writes_a_replay_that_its_message_names() {
     let blob = |name: &str| std::fs::read(blobs.join(format!("{name}.bin"))).ok();
     let again = fixture.replay_with(&blob).expect("it ends as before");
     assert_eq!(again.result, receipt.result);
-    // A receipt of success has no replay unless it was asked for.
+    // One that succeeded, too.
     let receipt = svm.process_instruction(&system::transfer(&alice, &bob, 1), &[]);
     let message = message_of(|| {
         receipt.assert(Check::custom(7));
     });
-    assert!(!message.contains("replay:"), "{message}");
+    assert!(message.contains("debug: selkie debug "), "{message}");
 }
 
 /// Returns the message of a panic.

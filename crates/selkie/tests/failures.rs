@@ -160,7 +160,11 @@ fn checks_show_where_bytes_differ() {
         .owner(&ids::system_program::ID);
     let failures = receipt.check(check).unwrap_err();
     let expected = fs::read_to_string(testdata().join("checks.txt")).unwrap_or_default();
-    assert_eq!(format!("{failures:?}"), expected.trim_end());
+    assert_eq!(failures.to_string(), expected.trim_end());
+    let shown = format!("{failures:?}");
+    let (start, command) = shown.rsplit_once('\n').expect("it has lines");
+    assert_eq!(start, expected.trim_end());
+    assert!(command.starts_with("  debug: selkie debug "), "{command}");
 }
 
 #[test]
