@@ -63,6 +63,7 @@ pub(crate) enum Command {
     #[cfg(not(feature = "lsp"))]
     #[command(hide = true)]
     Lsp(command::absent::AbsentArgs),
+    Test(command::test::TestArgs),
     Run(args::RunArgs),
     Trace(args::replay::TraceArgs),
     DiffTrace(args::replay::DiffTraceArgs),
@@ -123,6 +124,7 @@ impl Command {
             Self::Lsp(args) => command::lsp::run(&args),
             #[cfg(not(feature = "lsp"))]
             Self::Lsp(_) => command::absent::run("lsp"),
+            Self::Test(args) => command::test::run(ui, &args),
             Self::Check(args) => command::check::run(ui, &args),
             Self::Disasm(args) => command::disasm::run(ui, &args),
             Self::Cfg(args) => command::cfg::run(ui, &args),

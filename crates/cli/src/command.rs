@@ -32,5 +32,6 @@ pub(crate) mod profile;
 pub(crate) mod program;
 pub(crate) mod run;
 pub(crate) mod send;
+pub(crate) mod test;
 pub(crate) mod token;
 pub(crate) mod trace;

@@ -1,66 +1,31 @@
 //! Opens the transaction that is debugged.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use selkie_debug::{History, PathMap, Session, StartAt};
 use selkie_inspect::is_library;
-use selkie_isa::{input, plain};
+use selkie_isa::input;
 use selkie_replay::{DebugFiles, Timeline};
 
-use crate::{replays, ui::Advise as _};
+use crate::recordings::{self, Recordings};
 
-/// How replays come to be.
-const HELP: &str =
-    "record one with `selkie run PROGRAM --save-replay FILE`, or with SELKIE_RECORD=DIR cargo test";
 /// Where built programs are.
 const DEPLOY: &str = "target/deploy";
 /// The longest source file that is read.
 const SOURCE_BYTES_MAX: u64 = 64 << 20;
 
-/// The names that are listed.
-const NAMES_MAX: usize = 20;
-
-/// The transactions that a session could be about.
-pub(crate) struct Listing {
-    /// The names of the tests that made them, or other names.
-    names: Vec<String>,
-    chosen: usize,
-}
-
-impl Listing {
-    /// Renders the transactions, if there are several: a line for each, with a mark at the chosen one.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let count = self.names.len();
-        if count < 2 {
-            return Vec::new();
-        }
-        let first = self.chosen.saturating_sub(NAMES_MAX / 2).min(count.saturating_sub(NAMES_MAX));
-        let shown = self.names.iter().enumerate().skip(first).take(NAMES_MAX);
-        let line = |(number, name): (usize, &String)| {
-            let mark = if number == self.chosen { '>' } else { ' ' };
-            format!("{mark}{number:>4}  {}", plain::line(name))
-        };
-        let heading = format!("{count} transactions: --test NAME or --transaction N takes another");
-        let rest = count.checked_sub(NAMES_MAX).filter(|it| *it > 0);
-        let rest = rest.map(|rest| format!("       and {rest} more"));
-        core::iter::once(heading).chain(shown.map(line)).chain(rest).collect()
-    }
-}
-
 /// What is debugged.
+#[derive(Default)]
 pub(crate) struct Debuggee<'a> {
-    /// A replay file, a folder of recordings, or a transaction's signature.
-    pub(crate) path: &'a Path,
+    /// A replay file, a folder of recordings, or a transaction's signature; `None` for where the newest
+    /// failure of a test is.
+    pub(crate) path: Option<&'a Path>,
     /// Where transactions are taken from by signature.
     pub(crate) url: Option<&'a str>,
-    /// The number of the transaction; `None` for the first one that failed.
+    /// The number of the transaction; `None` for the one that a test failed with, or that failed first.
     pub(crate) transaction: Option<usize>,
-    /// A part of the name of the test that made the transaction.
+    /// The name of the test that made the transaction, or a part of it.
     pub(crate) test: Option<&'a str>,
     /// Where debug information is, besides the usual folder.
     pub(crate) symbols: &'a [PathBuf],
@@ -76,9 +41,25 @@ impl Debuggee<'_> {
         self.open_listed(folder).map(|(session, _)| session)
     }
 
-    /// Opens the session, and lists the transactions that there are.
-    pub(crate) fn open_listed(self, folder: &Path) -> Result<(Session, Listing)> {
-        let (timeline, listing) = self.timeline()?;
+    /// Reads the transactions that there are.
+    pub(crate) fn recordings(&self) -> Result<Recordings> {
+        let path = match self.path {
+            Some(path) => path.to_owned(),
+            None => recordings::newest(self.test)?,
+        };
+        Recordings::open(&[path], self.url)
+    }
+
+    /// Opens the session, and lists the transactions around the one that it is about.
+    pub(crate) fn open_listed(self, folder: &Path) -> Result<(Session, Vec<String>)> {
+        let mut recordings = self.recordings()?;
+        let chosen = recordings.choose(self.transaction, self.test)?;
+        let (timeline, listing) = (recordings.timeline(chosen)?, recordings.around(chosen));
+        Ok((self.session(folder, timeline)?, listing))
+    }
+
+    /// Opens the session of a transaction at the place where it begins.
+    pub(crate) fn session(self, folder: &Path, timeline: Timeline) -> Result<Session> {
         let mut files = DebugFiles::default();
         for path in self.symbols {
             path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
@@ -90,72 +71,7 @@ impl Debuggee<'_> {
         let mut session = Session::new(History::new(timeline, &files), paths);
         session.step_into_libraries(self.steps_into_libraries);
         session.begin(self.start_at);
-        Ok((session, listing))
-    }
-
-    /// Returns the first one that failed of the transactions that are asked for, or else the first one.
-    fn timeline(&self) -> Result<(Timeline, Listing)> {
-        let (mut chosen, mut names) = (None, Vec::new());
-        let mut is_failure = false;
-        for path in self.files()? {
-            let file = replays::open(&path, self.url)?;
-            for (index, fixture) in file.fixtures().iter().enumerate() {
-                let number = names.len();
-                names.push(fixture.id().to_owned());
-                if is_failure || !self.is_wanted(number, fixture.id()) {
-                    continue;
-                }
-                let timeline = file.timeline(index);
-                let timeline = timeline.with_context(|| format!("{}", path.display()))?;
-                is_failure = timeline.receipt().result.is_err();
-                if is_failure || chosen.is_none() {
-                    chosen = Some((number, timeline));
-                }
-            }
-        }
-        match chosen {
-            Some((chosen, timeline)) => Ok((timeline, Listing { names, chosen })),
-            None => Err(self.missing(&names)),
-        }
-    }
-
-    fn is_wanted(&self, number: usize, name: &str) -> bool {
-        self.transaction.is_none_or(|wanted| wanted == number)
-            && self.test.is_none_or(|wanted| name.contains(wanted))
-    }
-
-    /// Says why there is none of the transactions that are asked for.
-    fn missing(&self, names: &[String]) -> anyhow::Error {
-        let count = names.len();
-        let why = match (self.transaction, self.test) {
-            _ if count == 0 => anyhow!("there are no transactions in {}", self.path.display()),
-            (Some(wanted), None) => {
-                anyhow!("there is no transaction {wanted}, but {count}, from 0")
-            }
-            (_, Some(test)) => {
-                let known: BTreeSet<&str> = names.iter().map(String::as_str).collect();
-                let known: Vec<&str> = known.into_iter().take(NAMES_MAX).collect();
-                let help = format!("the tests are {}", known.join(", "));
-                let why = anyhow!("no transaction is of a test named like `{test}`");
-                return Err::<(), _>(why).advise(help).expect_err("it is an error");
-            }
-            (None, None) => anyhow!("there are no transactions in {}", self.path.display()),
-        };
-        Err::<(), _>(why).advise(HELP).expect_err("it is an error")
-    }
-
-    /// Lists the file, or the replays in the folder, sorted by name.
-    fn files(&self) -> Result<Vec<PathBuf>> {
-        if !self.path.is_dir() {
-            return Ok(vec![self.path.to_owned()]);
-        }
-        let entries = fs::read_dir(self.path);
-        let entries = entries.with_context(|| format!("cannot read {}", self.path.display()))?;
-        let paths = entries.map(|entry| entry.map(|it| it.path()));
-        let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
-        paths.retain(|path| path.extension().is_some_and(|it| it == "replay"));
-        paths.sort_unstable();
-        Ok(paths)
+        Ok(session)
     }
 }
 

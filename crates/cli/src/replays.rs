@@ -16,16 +16,18 @@ use crate::{
     args::replay::ReplayArgs,
     client::{Client, REPLAY_BYTES_MAX},
     files as output,
+    recordings::{RECORDINGS, Recordings},
     ui::{Advise as _, Ui},
 };
 
 /// How replays come to be.
-const HELP: &str =
-    "record one with `selkie run PROGRAM --save-replay FILE`, or with SELKIE_RECORD=DIR cargo test";
-/// Where recordings of commands go.
-const RECORDINGS: &str = "target/selkie-recordings";
+pub(crate) const HELP: &str = "record one with `selkie run PROGRAM --save-replay FILE`, or those of a test suite with `selkie test`";
+/// Cargo's folder, if it is the usual one.
+const TARGET: &str = "target";
 /// Where built programs are.
 const DEPLOY: &str = "target/deploy";
+/// The variable by which the test library is told where to record.
+pub(crate) const VARIABLE: &str = "SELKIE_RECORD";
 
 /// Returns the programs of a report, whose debug information is looked for in these files or folders,
 /// and where programs are built.
@@ -47,22 +49,19 @@ pub(crate) fn warn(ui: &mut Ui, programs: &Programs) -> Result<()> {
     Ok(())
 }
 
-/// Calls `use_it` with each transaction, in order.
+/// Calls `use_it` with each transaction and its number, in order.
 pub(crate) fn each(
     paths: &[PathBuf],
     url: Option<&str>,
-    mut use_it: impl FnMut(&Path, usize, Timeline) -> Result<()>,
+    mut use_it: impl FnMut(usize, Timeline) -> Result<()>,
 ) -> Result<()> {
     if paths.is_empty() {
         return Err(anyhow!("no replays were given")).advise(HELP);
     }
-    for path in files(paths)? {
-        let file = open(&path, url)?;
-        for index in 0..file.len() {
-            let timeline = file.timeline(index);
-            let timeline = timeline.with_context(|| format!("{}", path.display()))?;
-            use_it(&path, index, timeline)?;
-        }
+    let mut recordings = Recordings::open(paths, url)?;
+    for number in 0..recordings.len() {
+        let timeline = recordings.timeline(number)?;
+        use_it(number, timeline)?;
     }
     Ok(())
 }
@@ -144,6 +143,11 @@ pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Whether a folder has no replays.
+pub(crate) fn is_empty(folder: &Path) -> Result<bool> {
+    Ok(replays_in(folder)?.is_empty())
+}
+
 fn replays_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
@@ -157,15 +161,12 @@ fn replays_in(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Returns the paths of the arguments, or those of what a command has recorded. The command may fail:
 /// what it recorded until then counts.
 pub(crate) fn paths(args: &ReplayArgs, command: &[String], what: &str) -> Result<Vec<PathBuf>> {
-    let Some((program, arguments)) = command.split_first() else { return Ok(args.paths.clone()) };
-    let folder = Path::new(RECORDINGS).join(what);
-    let named = || format!("cannot write to {}", folder.display());
-    fs::create_dir_all(&folder).with_context(named)?;
-    for old in replays_in(&folder)? {
-        fs::remove_file(old).with_context(named)?;
+    if command.is_empty() {
+        return Ok(args.paths.clone());
     }
-    let folder = folder.canonicalize().with_context(named)?;
-    let status = Command::new(program).args(arguments).env("SELKIE_RECORD", &folder).status();
+    let folder = new_recordings(Path::new(TARGET), what)?;
+    let (program, arguments) = command.split_first().context("there is a command")?;
+    let status = Command::new(program).args(arguments).env(VARIABLE, &folder).status();
     let status = status.with_context(|| format!("cannot run {program}"))?;
     if replays_in(&folder)?.is_empty() {
         if !status.success() {
@@ -175,4 +176,14 @@ pub(crate) fn paths(args: &ReplayArgs, command: &[String], what: &str) -> Result
         return Err(why).advise("tests that use the library `selkie` are recorded");
     }
     Ok(vec![folder])
+}
+
+/// Makes an empty folder of recordings in a target folder, and returns its absolute path.
+pub(crate) fn new_recordings(target: &Path, what: &str) -> Result<PathBuf> {
+    let folder = target.join(RECORDINGS).join(what);
+    let named = || format!("cannot write to {}", folder.display());
+    // It is not there the first time.
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).with_context(named)?;
+    folder.canonicalize().with_context(named)
 }

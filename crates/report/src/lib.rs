@@ -23,4 +23,4 @@ pub mod symbolize;
 mod text;
 pub mod trace;
 
-pub use crate::{coverage::Coverage, profile::Profile, symbolize::Programs};
+pub use crate::{coverage::Coverage, profile::Profile, symbolize::Programs, text::escaped};

@@ -3,8 +3,9 @@
 use core::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 
-/// Escapes text for XML and HTML.
-pub(crate) fn escaped(text: &str) -> String {
+/// Escapes text for XML and HTML. Control characters but line breaks and tabs become U+FFFD.
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -11,13 +11,16 @@ use super::replay::NodeArgs;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  selkie test                                       records what tests do
+  selkie debug                                      the newest failure of a test
+  selkie debug --test withdraws                     the failure of this test
   selkie debug call.replay                          begins at the failure, or at the start
-  selkie debug recordings/ --test withdraws         the failure of a test
+  selkie debug recordings/ --list                   all transactions of a folder
   selkie debug recordings/ --transaction 7
   selkie debug SIGNATURE --url localhost            a transaction of a running `selkie node`
   selkie debug call.replay -x 'who *total' -x 'info locals'
   selkie run program.s --save-replay call.replay    records a replay
-  SELKIE_RECORD=recordings cargo test               records those of a test suite
+  SELKIE_RECORD=recordings cargo test               records those of a test suite in a folder
 
 Commands, in the manner of gdb's (`help` lists all):
   next, step, finish, continue       forward; rn, rs, rf, rc go backward in time
@@ -28,20 +31,26 @@ Commands, in the manner of gdb's (`help` lists all):
 
 docs/debugging.md explains expressions, breakpoints and editors.")]
 pub(crate) struct DebugArgs {
-    /// A replay file, a folder of recordings, or with --url the signature of a transaction
+    /// A replay file, a folder of recordings, or with --url the signature of a transaction [default: the
+    /// newest failure of a test]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    pub(crate) path: PathBuf,
+    pub(crate) path: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) node: NodeArgs,
 
-    /// The transaction with this number, from 0; the first one that failed if it is missing
+    /// The transaction with this number, from 0; if it is missing, the one that a test failed with, or
+    /// the first one that failed
     #[arg(short, long, value_name = "N")]
     pub(crate) transaction: Option<usize>,
 
-    /// The first transaction that failed of the tests whose name has this part
+    /// The transaction that this test failed with: its name, the last part of it, or any part
     #[arg(long, value_name = "NAME", conflicts_with = "transaction")]
     pub(crate) test: Option<String>,
+
+    /// List the transactions with test, result and compute units, and end
+    #[arg(long)]
+    pub(crate) list: bool,
 
     /// Where to begin: at the failure of a transaction that failed, unless it says otherwise
     #[arg(long, value_name = "PLACE", value_enum)]
@@ -130,18 +139,20 @@ or connects to one that listens:
 gdb's own commands work: break, watch, backtrace, info locals, reverse-step, reverse-continue.
 `monitor COMMAND` does a command of `selkie debug`: `monitor who *total`, `monitor print vault`.")]
 pub(crate) struct GdbServerArgs {
-    /// A replay file, a folder of recordings, or with --url the signature of a transaction
+    /// A replay file, a folder of recordings, or with --url the signature of a transaction [default: the
+    /// newest failure of a test]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    pub(crate) path: PathBuf,
+    pub(crate) path: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) node: NodeArgs,
 
-    /// The transaction with this number, from 0; the first one that failed if it is missing
+    /// The transaction with this number, from 0; if it is missing, the one that a test failed with, or
+    /// the first one that failed
     #[arg(short, long, value_name = "N")]
     pub(crate) transaction: Option<usize>,
 
-    /// The first transaction that failed of the tests whose name has this part
+    /// The transaction that this test failed with: its name, the last part of it, or any part
     #[arg(long, value_name = "NAME", conflicts_with = "transaction")]
     pub(crate) test: Option<String>,
 

@@ -37,7 +37,6 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ("set-upgrade-authority", "selkie program set-authority"),
     ("set-buffer-authority", "selkie program set-authority"),
     ("write-buffer", "selkie program deploy"),
-    ("test", "selkie build && cargo test"),
     ("address", "selkie keygen pubkey payer"),
     ("balance", "selkie account show"),
     ("call", "selkie send --program"),
@@ -127,7 +126,6 @@ mod tests {
                  --data u32:2,u64:LAMPORTS`?",
             ),
         );
-        check("selkie test --release", Some("did you mean `selkie build && cargo test`?"));
         check("selkie program list", Some("did you mean `selkie program show`?"));
         check("selkie a.so", Some("did you mean `selkie run a.so`?"));
         check("selkie frobnicate", Some("`selkie --help` lists the commands"));

@@ -6,10 +6,10 @@ mod report;
 mod sizes;
 mod source;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use clap::{Args, ValueHint};
+use clap::{Args, Parser, ValueHint};
 use serde_json::json;
 
 use crate::{
@@ -108,6 +108,21 @@ pub(crate) struct BuildArgs {
     /// Arguments for cargo, for Rust projects
     #[arg(last = true, value_name = "CARGO ARGUMENTS")]
     cargo: Vec<String>,
+}
+
+/// The arguments as a command of their own.
+#[derive(Parser, Debug)]
+struct Alone {
+    #[command(flatten)]
+    args: BuildArgs,
+}
+
+/// Builds what is stale of a folder's programs, before their tests. A program that another tool has built
+/// is left as it is, and so is a folder without programs. Returns whether all were built.
+pub(crate) fn for_tests(ui: &mut Ui, folder: &Path) -> Result<bool> {
+    let args = Alone::try_parse_from(["build"])?.args;
+    let built = project::build_for_tests(ui, folder, args)?;
+    Ok(built.iter().all(|it| it["program"].is_string()))
 }
 
 pub(crate) fn run(ui: &mut Ui, args: &BuildArgs) -> Result<Status> {

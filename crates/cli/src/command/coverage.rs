@@ -42,7 +42,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
     let mut programs = replays::programs(&args.replay.symbols)?;
     let paths = replays::paths(&args.replay, &args.command, "coverage")?;
     let mut coverage = Coverage::default();
-    replays::each(&paths, args.replay.node.url.as_deref(), |_, _, timeline| {
+    replays::each(&paths, args.replay.node.url.as_deref(), |_, timeline| {
         coverage.add(&timeline, &mut programs);
         Ok(())
     })?;

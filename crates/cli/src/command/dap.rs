@@ -41,7 +41,7 @@ impl Disk {
             return Err(message.to_owned());
         }
         let debuggee = Debuggee {
-            path: &folder.join(&arguments.replay),
+            path: Some(&folder.join(&arguments.replay)),
             url,
             transaction: arguments.transaction,
             test: None,

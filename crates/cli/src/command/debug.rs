@@ -32,7 +32,7 @@ const HISTORY_MAX: usize = 1000;
 pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
     ui.show_raw(args.raw);
     let debuggee = Debuggee {
-        path: &args.path,
+        path: args.path.as_deref(),
         url: args.node.url.as_deref(),
         transaction: args.transaction,
         test: args.test.as_deref(),
@@ -41,10 +41,14 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
         steps_into_libraries: args.libraries,
         start_at: args.at.map(Into::into),
     };
+    if args.list {
+        debuggee.recordings()?.show(ui, args.test.as_deref())?;
+        return Ok(Status::Success);
+    }
     let (mut session, listing) = debuggee.open_listed(Path::new(""))?;
     session.show_raw(args.raw);
     if !ui.json && args.transaction.is_none() {
-        for line in listing.lines() {
+        for line in listing {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn run(ui: &mut Ui, args: &GdbServerArgs) -> Result<Status> {
 
 fn open(args: &GdbServerArgs) -> Result<Console> {
     let debuggee = Debuggee {
-        path: &args.path,
+        path: args.path.as_deref(),
         url: args.node.url.as_deref(),
         transaction: args.transaction,
         test: args.test.as_deref(),

@@ -80,7 +80,7 @@ fn format(path: &Path) -> Result<&'static Format> {
 
 fn read(paths: &[PathBuf], url: Option<&str>, programs: &mut Programs) -> Result<Profile> {
     let mut profile = Profile::default();
-    replays::each(paths, url, |_, _, timeline| {
+    replays::each(paths, url, |_, timeline| {
         profile.add(&timeline, programs);
         Ok(())
     })?;

@@ -26,13 +26,12 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
     ui.show_raw(args.raw);
     let mut programs = replays::programs(&args.replay.symbols)?;
     let filter = filter(args)?;
-    let (mut number, mut all) = (0, Vec::new());
+    let (mut transactions, mut all) = (0, Vec::new());
     let url = args.replay.node.url.as_deref();
     let saved = args.save_replay.as_ref();
     let saved = saved.map(|file| replays::save(&args.replay.paths, url, file)).transpose()?;
-    replays::each(saved.as_ref().unwrap_or(&args.replay.paths), url, |_, _, timeline| {
-        let index = number;
-        number += 1;
+    replays::each(saved.as_ref().unwrap_or(&args.replay.paths), url, |index, timeline| {
+        transactions = index + 1;
         if args.transaction.is_some_and(|wanted| wanted != index) {
             return Ok(());
         }
@@ -56,8 +55,8 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
         Ok(())
     })?;
     replays::warn(ui, &programs)?;
-    if let Some(wanted) = args.transaction.filter(|wanted| *wanted >= number) {
-        let found = count(number, "transaction");
+    if let Some(wanted) = args.transaction.filter(|wanted| *wanted >= transactions) {
+        let found = count(transactions, "transaction");
         return Err(anyhow!(
             "there is no transaction {wanted}: {found} can be read, counted from 0"
         ));

@@ -17,6 +17,7 @@ use selkie_build::{
     sizes::Sizes,
     stamp::Stamp,
 };
+use selkie_elf::declared_version;
 use selkie_inspect::SourceMap;
 use selkie_link::Statics;
 use selkie_svm::{FeatureSet, Purpose, check_file};
@@ -27,6 +28,7 @@ use crate::{
     command::{check, link},
     effects, files, folders, keys,
     program::{assemble, diagnostics_json, read, show_diagnostics},
+    recordings::target_folders,
     ui::{Advise as _, DIM, Ui},
 };
 
@@ -34,6 +36,35 @@ use crate::{
 pub(super) fn build_folder(ui: &mut Ui, folder: &Path, args: &BuildArgs) -> Result<Vec<Value>> {
     let projects = with_help(Project::find(folder, args.package.as_deref()))?;
     projects.iter().map(|project| Job::new(project, args, None)?.build(ui)).collect()
+}
+
+/// Builds the programs of a folder for the sBPF versions that they were built for before, if they were
+/// built by Selkie or not at all.
+pub(super) fn build_for_tests(
+    ui: &mut Ui,
+    folder: &Path,
+    mut args: BuildArgs,
+) -> Result<Vec<Value>> {
+    let Ok(projects) = Project::find(folder, None) else { return Ok(Vec::new()) };
+    let mut built = Vec::new();
+    for project in &projects {
+        // Cargo replaces the dashes of packages in Rust.
+        let names = [project.name.clone(), project.name.replace('-', "_")];
+        let deploy = target_folders().into_iter().map(|it| it.join("deploy"));
+        let mut files = deploy.flat_map(|it| names.clone().map(|name| it.join(name + ".so")));
+        if let Some(program) = files.find(|it| it.is_file()) {
+            if !program.with_extension("so.debug").is_file() {
+                let shown = report::relative(&program).display();
+                ui.aside(&format!(
+                    "{DIM}{shown} was built by another tool, and is tested as it is{DIM:#}\n"
+                ))?;
+                continue;
+            }
+            args.assembler.arch = declared_version(&read(&program)?).unwrap_or(args.assembler.arch);
+        }
+        built.push(Job::new(project, &args, None)?.build(ui)?);
+    }
+    Ok(built)
 }
 
 /// Builds a program of one C source, beside it.
