@@ -11,8 +11,25 @@
 //! always the same ones. To exclude such errors, every key and every R would have to be proved
 //! torsion-free, which costs as much as verifying the signature.
 
-use curve25519_dalek::{EdwardsPoint, Scalar, edwards::CompressedEdwardsY};
+mod backend;
+mod cache;
+mod field;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
+mod point;
+mod sum;
+
+use std::sync::{Arc, LazyLock};
+
+use curve25519_dalek::{Scalar, constants::EIGHT_TORSION};
 use sha2::{Digest, Sha512};
+
+pub use self::backend::Backend;
+use self::{
+    cache::Cache,
+    point::Point,
+    sum::{Sum, Table},
+};
 
 /// Returns whether `signature` is a valid signature of `message` by `key`.
 ///
@@ -21,53 +38,95 @@ use sha2::{Digest, Sha512};
 /// ```
 #[must_use]
 pub fn verify(key: &[u8; 32], signature: &[u8; 64], message: &[u8]) -> bool {
-    Key::unpack(key).is_some_and(|key| key.verify(signature, message))
+    Verifier::of_process().verify(key, signature, message)
 }
 
 /// Verifies many signatures, each given as key, signature and message, in order.
 pub fn verify_each<'a>(
     items: impl IntoIterator<Item = (&'a [u8; 32], &'a [u8; 64], &'a [u8])>,
 ) -> impl Iterator<Item = bool> {
-    let mut last: Option<Key> = None;
-    items.into_iter().map(move |(key, signature, message)| {
-        // Consecutive signatures by the same key are common: the key is unpacked once.
-        if last.as_ref().is_none_or(|last| last.packed != *key) {
-            last = Key::unpack(key);
-        }
-        last.as_ref().is_some_and(|key| key.verify(signature, message))
-    })
+    let verifier = Verifier::of_process();
+    items.into_iter().map(|(key, signature, message)| verifier.verify(key, signature, message))
 }
 
-/// A public key that decompresses to a point, which is kept negated.
+/// Verifies signatures, and keeps tables of the keys that come again.
+#[derive(Debug)]
+pub struct Verifier {
+    backend: Backend,
+    base: Table,
+    cache: Cache,
+    /// The encodings of the points whose order divides 8.
+    small: [[u8; 32]; 8],
+}
+
+impl Verifier {
+    /// Returns a verifier that knows no keys.
+    #[must_use]
+    pub fn new(backend: Backend) -> Self {
+        Self {
+            backend,
+            base: Table::of_base(backend),
+            cache: Cache::default(),
+            small: EIGHT_TORSION.map(|point| point.compress().0),
+        }
+    }
+
+    /// Returns the verifier of this process, which uses the fastest instructions of the processor.
+    pub fn of_process() -> &'static Self {
+        static VERIFIER: LazyLock<Verifier> = LazyLock::new(|| Verifier::new(Backend::fastest()));
+        &VERIFIER
+    }
+
+    /// Returns whether `signature` is a valid signature of `message` by `key`.
+    #[must_use]
+    pub fn verify(&self, key: &[u8; 32], signature: &[u8; 64], message: &[u8]) -> bool {
+        self.key(key).is_some_and(|key| self.verify_by(&key, signature, message))
+    }
+
+    /// Returns the key, or `None` if it does not decompress.
+    pub(crate) fn key(&self, packed: &[u8; 32]) -> Option<Arc<Key>> {
+        self.cache.find(packed, |teeth| Key::unpack(self.backend, packed, teeth))
+    }
+
+    /// Returns whether `signature` is a valid signature of `message` by `key`.
+    pub(crate) fn verify_by(&self, key: &Key, signature: &[u8; 64], message: &[u8]) -> bool {
+        let (halves, _) = signature.as_chunks::<32>();
+        let (r, s) = (&halves[0], &halves[1]);
+        if key.has_small_order || !is_reduced(s) || self.small.contains(r) {
+            return false;
+        }
+        let hash = Sha512::new().chain_update(r).chain_update(key.packed).chain_update(message);
+        let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
+        let sum = Sum::new(&key.table, k.as_bytes(), &self.base, s);
+        self.backend.compute(&sum).compress() == *r
+    }
+}
+
+/// A public key that decompresses to a point.
+#[derive(Debug)]
 pub(crate) struct Key {
     packed: [u8; 32],
-    negated: EdwardsPoint,
+    has_small_order: bool,
+    /// Of the negated point.
+    table: Table,
 }
 
 impl Key {
-    pub(crate) fn unpack(packed: &[u8; 32]) -> Option<Self> {
-        let point = CompressedEdwardsY(*packed).decompress()?;
-        Some(Self { packed: *packed, negated: -point })
-    }
-
-    pub(crate) fn verify(&self, signature: &[u8; 64], message: &[u8]) -> bool {
-        let (halves, _) = signature.as_chunks();
-        let (r, s) = (CompressedEdwardsY(halves[0]), Scalar::from_canonical_bytes(halves[1]));
-        let (Some(point), Some(s)) = (r.decompress(), s.into_option()) else { return false };
-        if point.is_small_order() || self.negated.is_small_order() || !has_reduced_y(&r.0) {
-            return false;
-        }
-        let hash = Sha512::new().chain_update(r.0).chain_update(self.packed).chain_update(message);
-        let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
-        EdwardsPoint::vartime_double_scalar_mul_basepoint(&k, &self.negated, &s) == point
+    fn unpack(backend: Backend, packed: &[u8; 32], teeth: usize) -> Option<Self> {
+        let negated = Point::decompress(packed)?.negated();
+        Some(Self {
+            packed: *packed,
+            has_small_order: negated.has_small_order(),
+            table: Table::of_key(backend, &negated, teeth),
+        })
     }
 }
 
-/// Returns whether y is below 2^255 - 19. (The other points with two encodings, by the sign of an x
-/// of zero, have small order.)
-fn has_reduced_y(packed: &[u8; 32]) -> bool {
-    let [first, middle @ .., last] = packed;
-    last & 0x7f != 0x7f || middle.iter().any(|byte| *byte != 0xff) || *first < 0xed
+/// Returns whether a scalar is below the order of the base point.
+fn is_reduced(s: &[u8; 32]) -> bool {
+    const ORDER: [u64; 4] = [0x5812_631a_5cf5_d3ed, 0x14de_f9de_a2f7_9cd6, 0, 1 << 60];
+    let (words, _) = s.as_chunks::<8>();
+    words.iter().rev().map(|word| u64::from_le_bytes(*word)).lt(ORDER.into_iter().rev())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The ed25519 precompile.
 
 use super::{Error, InstructionData, Offsets};
-use crate::ed25519::Key;
+use crate::ed25519::Verifier;
 
 /// Verifies all signatures.
 ///
@@ -14,16 +14,18 @@ pub fn verify(data: &[u8], all: &[&[u8]]) -> Result<(), Error> {
         return Err(Error::InvalidInstructionDataSize);
     }
     let instructions = InstructionData { this: data, all };
+    let verifier = Verifier::of_process();
     for offsets in Offsets::read(data, count)? {
         let signature = instructions.array::<64>(offsets.signature)?;
         // A reduced s has none of these bits. An unreduced s without them is rejected by `verify`.
         if signature[63] & 0xe0 != 0 {
             return Err(Error::InvalidSignature);
         }
-        let key =
-            Key::unpack(instructions.array(offsets.public_key)?).ok_or(Error::InvalidPublicKey)?;
+        let key = verifier
+            .key(instructions.array(offsets.public_key)?)
+            .ok_or(Error::InvalidPublicKey)?;
         let message = instructions.slice(offsets.message, offsets.message_len.into())?;
-        if !key.verify(signature, message) {
+        if !verifier.verify_by(&key, signature, message) {
             return Err(Error::InvalidSignature);
         }
     }

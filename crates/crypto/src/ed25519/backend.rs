@@ -1,0 +1,60 @@
+//! The choice between the processor's instructions.
+
+use super::{
+    point::{Addend, Point},
+    sum::{Shape, Sum, multiples_portable},
+};
+
+/// The instructions that add points.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backend {
+    /// Multiplication of 64 bits, as every processor has it.
+    Portable,
+    /// AVX-512 IFMA with vectors of 256 bits.
+    #[cfg(target_arch = "x86_64")]
+    Ifma,
+}
+
+impl Backend {
+    /// Returns what the processor has.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let all = [
+            Self::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma,
+        ];
+        all.into_iter().filter(|backend| backend.is_available())
+    }
+
+    /// Returns the fastest that the processor has.
+    #[must_use]
+    pub fn fastest() -> Self {
+        Self::available().last().expect("every processor has the portable one")
+    }
+
+    fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma => super::ifma::is_available(),
+        }
+    }
+
+    /// Computes a sum.
+    pub(super) fn compute(self, sum: &Sum<'_>) -> Point {
+        match self {
+            Self::Portable => sum.compute_portable(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma => super::ifma::compute(sum),
+        }
+    }
+
+    /// Appends the multiples of a point, tooth by tooth.
+    pub(super) fn multiples(self, point: &Point, shape: Shape, to: &mut Vec<Addend>) {
+        match self {
+            Self::Portable => multiples_portable(point, shape, to),
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma => super::ifma::multiples(point, shape, to),
+        }
+    }
+}
