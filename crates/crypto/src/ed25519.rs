@@ -129,88 +129,47 @@ fn is_reduced(s: &[u8; 32]) -> bool {
     words.iter().rev().map(|word| u64::from_le_bytes(*word)).lt(ORDER.into_iter().rev())
 }
 
-#[cfg(test)]
-mod tests {
-    use curve25519_dalek::constants::EIGHT_TORSION;
-    use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
-
+#[doc(hidden)]
+pub mod probe {
     use super::*;
-
-    /// Compares the result with ed25519-dalek's, and returns it.
-    fn check(key: &[u8; 32], signature: &[u8; 64], message: &[u8]) -> bool {
-        let dalek = VerifyingKey::from_bytes(key);
-        let expected = dalek
-            .is_ok_and(|key| key.verify_strict(message, &Signature::from_bytes(signature)).is_ok());
-        assert_eq!(verify(key, signature, message), expected, "{key:?} {signature:?}");
-        expected
-    }
-
-    #[test]
-    fn valid_and_damaged_signatures_verify_as_in_ed25519_dalek() {
-        for seed in 0..8 {
-            let secret = SigningKey::from_bytes(&[seed; 32]);
-            let (key, message) = (secret.verifying_key().to_bytes(), [seed; 100]);
-            let signature = secret.sign(&message).to_bytes();
-            assert!(check(&key, &signature, &message));
-            assert!(!check(&key, &signature, &message[1..]));
-            for bit in (0..512).step_by(37).chain(507..512) {
-                let mut wrong = signature;
-                wrong[bit / 8] ^= 1 << (bit % 8);
-                assert!(!check(&key, &wrong, &message));
+    pub fn run() {
+        use std::hint::black_box;
+        let time = |name: &str, f: &mut dyn FnMut()| {
+            let mut best = f64::MAX;
+            for _ in 0..200 {
+                let start = std::time::Instant::now();
+                for _ in 0..100 { f(); }
+                best = best.min(start.elapsed().as_secs_f64());
             }
-        }
-    }
-
-    /// A batch equation would accept some of these signatures at random: their keys have a torsion
-    /// component.
-    #[test]
-    fn keys_with_a_torsion_component_verify_only_if_it_cancels() {
-        let (secret, nonce) = (Scalar::from(1_234_567u64), Scalar::from(7_654_321u64));
-        let key = EdwardsPoint::mul_base(&secret) + EIGHT_TORSION[1];
-        let (key, r) = (key.compress().0, EdwardsPoint::mul_base(&nonce).compress().0);
-        let mut accepted = 0;
-        for message in 0..64u8 {
-            let hash = Sha512::new().chain_update(r).chain_update(key).chain_update([message]);
-            let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
-            let s = nonce + k * secret;
-            let is_accepted = check(&key, &signature(&r, &s), &[message]);
-            assert_eq!(is_accepted, k.as_bytes()[0] & 7 == 0, "{message}");
-            accepted += u32::from(is_accepted);
-        }
-        assert!((1..63).contains(&accepted));
-    }
-
-    #[test]
-    fn points_of_small_order_are_rejected_in_every_encoding() {
-        let unreduced = |first| {
-            let mut bytes = [0xff; 32];
-            bytes[0] = first;
-            bytes
+            println!("{name}: {:.1} ns", best * 1e9 / 100.);
         };
-        let mut points: Vec<[u8; 32]> = EIGHT_TORSION.iter().map(|it| it.compress().0).collect();
-        points.extend([0xed, 0xee, 0xef, 0xff].map(unreduced));
-        for first in &points {
-            for second in &points {
-                assert!(!check(first, &signature(second, &Scalar::ZERO), b"message"));
+        let mut y = [0x66; 32];
+        y[0] = 0x58;
+        let base = Point::decompress(&y).unwrap();
+        time("decompress", &mut || { black_box(Point::decompress(black_box(&y))); });
+        time("compress", &mut || { black_box(black_box(&base).compress()); });
+        time("small", &mut || { black_box(black_box(&base).has_small_order()); });
+        let mut f = base.x;
+        time("mul", &mut || { f = f.mul(base.y) ; });
+        time("square", &mut || { f = f.square() ; });
+        black_box(f);
+        let mut p = base;
+        time("double", &mut || { p = p.double() ; });
+        let a = point::Addend::new(&base);
+        time("add", &mut || { p = p.add(&a, false) ; });
+        black_box(p);
+        let m = [7u8; 244];
+        time("sha", &mut || { black_box(Sha512::digest(black_box(m))); });
+        time("wide", &mut || { black_box(Scalar::from_bytes_mod_order_wide(black_box(&[77;64]))); });
+        for backend in Backend::available() {
+            for teeth in [1, 8] {
+                let table = Table::of_key(backend, &base, teeth);
+                let bt = Table::of_base(backend);
+                time(&format!("{backend:?} table {teeth}"), &mut || { black_box(Table::of_key(backend, &base, teeth)); });
+                time(&format!("{backend:?} sum {teeth}"), &mut || { 
+                    let sum = Sum::new(&table, &[0x16; 32], &bt, &[0x12; 32]);
+                    black_box(backend.compute(&sum)); });
             }
         }
-    }
-
-    #[test]
-    fn y_is_reduced_below_the_modulus_regardless_of_the_sign_bit() {
-        let mut modulus = [0xff; 32];
-        (modulus[0], modulus[31]) = (0xed, 0x7f);
-        assert!(!has_reduced_y(&modulus));
-        modulus[0] = 0xec;
-        assert!(has_reduced_y(&modulus));
-        modulus[31] = 0xff;
-        assert!(has_reduced_y(&modulus) && !has_reduced_y(&[0xff; 32]) && has_reduced_y(&[0; 32]));
-    }
-
-    fn signature(r: &[u8; 32], s: &Scalar) -> [u8; 64] {
-        let mut signature = [0; 64];
-        signature[..32].copy_from_slice(r);
-        signature[32..].copy_from_slice(s.as_bytes());
-        signature
     }
 }

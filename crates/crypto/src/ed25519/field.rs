@@ -4,6 +4,8 @@
 //! *Short* limbs are below 2^51 + 2^15: products have them. The operands of [`Field::mul`] may have
 //! limbs below 2^54, which each function here states that it keeps.
 
+use crate::curve25519::invert;
+
 /// An element of the field, not reduced.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field(pub(super) [u64; 5]);
@@ -136,25 +138,22 @@ impl Field {
         self
     }
 
-    /// Returns `self^(2^250 - 1)` and `self^11`.
-    fn powers(self) -> (Self, Self) {
-        let two = self.square();
-        let nine = two.square_times(2).mul(self);
-        let eleven = nine.mul(two);
-        let ones5 = eleven.square().mul(nine);
+    /// Returns `self^((p - 5) / 8)`; the exponent is 2^252 - 3.
+    fn power(self) -> Self {
+        let nine = self.square_times(3).mul(self);
+        let ones5 = nine.mul(self.square()).square().mul(nine);
         let ones10 = ones5.square_times(5).mul(ones5);
         let ones20 = ones10.square_times(10).mul(ones10);
         let ones40 = ones20.square_times(20).mul(ones20);
         let ones50 = ones40.square_times(10).mul(ones10);
         let ones100 = ones50.square_times(50).mul(ones50);
         let ones200 = ones100.square_times(100).mul(ones100);
-        (ones200.square_times(50).mul(ones50), eleven)
+        ones200.square_times(50).mul(ones50).square_times(2).mul(self)
     }
 
-    /// Returns the inverse, `self^(p - 2)`; 0 for 0.
+    /// Returns the inverse; 0 for 0.
     pub(super) fn invert(self) -> Self {
-        let (ones250, eleven) = self.powers();
-        ones250.square_times(5).mul(eleven)
+        Self::from_bytes(&invert(&self.to_bytes()))
     }
 
     /// Returns a root of `self / other`, or `None` if there is none. `other` must not be 0.
@@ -162,8 +161,7 @@ impl Field {
         // With u and v: r = u v^3 (u v^7)^((p - 5) / 8), and v r^2 is u, -u or a multiple of i.
         let cube = other.square().mul(other);
         let seventh = cube.square().mul(other);
-        let power = self.mul(seventh).powers().0.square_times(2).mul(self.mul(seventh));
-        let root = self.mul(cube).mul(power);
+        let root = self.mul(cube).mul(self.mul(seventh).power());
         let check = other.mul(root.square());
         if check.equals(self) {
             Some(root)
