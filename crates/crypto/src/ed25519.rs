@@ -11,6 +11,8 @@
 //! always the same ones. To exclude such errors, every key and every R would have to be proved
 //! torsion-free, which costs as much as verifying the signature.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod backend;
 mod cache;
 mod field;

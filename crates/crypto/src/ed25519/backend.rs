@@ -10,6 +10,9 @@ use super::{
 pub enum Backend {
     /// Multiplication of 64 bits, as every processor has it.
     Portable,
+    /// AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
     /// AVX-512 IFMA with vectors of 256 bits.
     #[cfg(target_arch = "x86_64")]
     Ifma,
@@ -20,6 +23,8 @@ impl Backend {
     pub fn available() -> impl Iterator<Item = Self> {
         let all = [
             Self::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2,
             #[cfg(target_arch = "x86_64")]
             Self::Ifma,
         ];
@@ -36,6 +41,8 @@ impl Backend {
         match self {
             Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => super::avx2::is_available(),
+            #[cfg(target_arch = "x86_64")]
             Self::Ifma => super::ifma::is_available(),
         }
     }
@@ -45,6 +52,8 @@ impl Backend {
         match self {
             Self::Portable => sum.compute_portable(),
             #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => super::avx2::compute(sum),
+            #[cfg(target_arch = "x86_64")]
             Self::Ifma => super::ifma::compute(sum),
         }
     }
@@ -53,6 +62,8 @@ impl Backend {
     pub(super) fn multiples(self, point: &Point, shape: Shape, to: &mut Vec<Addend>) {
         match self {
             Self::Portable => multiples_portable(point, shape, to),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => super::avx2::multiples(point, shape, to),
             #[cfg(target_arch = "x86_64")]
             Self::Ifma => super::ifma::multiples(point, shape, to),
         }
