@@ -11,7 +11,7 @@
 )]
 
 use core::arch::x86_64::{
-    __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_blend_epi32,
+    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_blend_epi32,
     _mm256_load_si256, _mm256_mul_epu32, _mm256_or_si256, _mm256_permute4x64_epi64,
     _mm256_set1_epi64x, _mm256_set_epi64x, _mm256_shuffle_epi32, _mm256_slli_epi64,
     _mm256_srli_epi64, _mm256_store_si256, _mm256_sub_epi32, _mm256_setzero_si256,
@@ -51,9 +51,15 @@ pub(super) fn multiples(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
 #[target_feature(enable = "avx2")]
 fn compute_with_avx2(sum: &Sum<'_>) -> Point {
     let mut point = split(&Point::IDENTITY.to_quad());
+    prefetch(sum, sum.levels() - 1);
     for level in (0..sum.levels()).rev() {
-        for _ in 0..4 {
-            point = double(point);
+        if level > 0 {
+            prefetch(sum, level - 1);
+        }
+        if level + 1 < sum.levels() {
+            for _ in 0..4 {
+                point = double(point);
+            }
         }
         for (addend, negative) in sum.addends(level) {
             point = add(point, negate_if(load(&addend.0), negative));
@@ -78,6 +84,16 @@ fn multiples_with_avx2(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
         for _ in 1..shape.multiples {
             multiple = add(multiple, one);
             to.push(Addend(store(mul(differences(multiple), factors))));
+        }
+    }
+}
+
+/// Fetches the addends of a level into the cache.
+fn prefetch(sum: &Sum<'_>, level: usize) {
+    for (addend, _) in sum.addends(level) {
+        for row in addend.0.0.iter().step_by(2) {
+            // SAFETY: a hint, which accesses no memory.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().cast()) }
         }
     }
 }
@@ -170,26 +186,41 @@ fn mul(left: Four, right: Four) -> Four {
         })
     };
     let (x, y) = (limbs(left), limbs(right));
-    // Limbs i and j, if both are upper ones, have one bit more than the limb i + j.
-    let x2: [_; 10] = core::array::from_fn(|at| _mm256_add_epi32(x[at], x[at]));
     let nineteen = _mm256_set1_epi64x(19);
-    // Below 2^32.
-    let y19 = y.map(|limb| _mm256_mul_epu32(limb, nineteen));
+    // The limbs of 19 y, which are below 2^32, then those of y.
+    let mut y19_y = [nineteen; 20];
+    for at in 0..10 {
+        (y19_y[at], y19_y[at + 10]) = (_mm256_mul_epu32(y[at], nineteen), y[at]);
+    }
     // Every sum is below 19 * 13 * 2^55 < 2^63.
-    let wide: [__m256i; 10] = core::array::from_fn(|at| {
-        let mut sum = _mm256_setzero_si256();
-        for i in 0..10 {
-            let (j, y) = if i <= at { (at - i, &y) } else { (at + 10 - i, &y19) };
-            let x = if i % 2 == 1 && j % 2 == 1 { x2[i] } else { x[i] };
-            sum = _mm256_add_epi64(sum, _mm256_mul_epu32(x, y[j]));
-        }
-        sum
-    });
+    let mut wide = [_mm256_setzero_si256(); 10];
+    multiply_add::<0>(&mut wide, x[0], &y19_y);
+    multiply_add::<1>(&mut wide, x[1], &y19_y);
+    multiply_add::<2>(&mut wide, x[2], &y19_y);
+    multiply_add::<3>(&mut wide, x[3], &y19_y);
+    multiply_add::<4>(&mut wide, x[4], &y19_y);
+    multiply_add::<5>(&mut wide, x[5], &y19_y);
+    multiply_add::<6>(&mut wide, x[6], &y19_y);
+    multiply_add::<7>(&mut wide, x[7], &y19_y);
+    multiply_add::<8>(&mut wide, x[8], &y19_y);
+    multiply_add::<9>(&mut wide, x[9], &y19_y);
     // After the first pass limbs are below 2^43, after the second they are short.
     let limbs = carry(carry(wide));
     core::array::from_fn(|at| {
         _mm256_or_si256(limbs[2 * at], _mm256_slli_epi64::<32>(limbs[2 * at + 1]))
     })
+}
+
+/// Adds the products of limb `I` of x with all limbs of y.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn multiply_add<const I: usize>(wide: &mut [__m256i; 10], x: __m256i, y19_y: &[__m256i; 20]) {
+    let twice = _mm256_add_epi32(x, x);
+    for at in 0..10 {
+        // Limbs i and j, if both are upper ones, have one bit more than the limb i + j.
+        let x = if I % 2 == 1 && at % 2 == 0 { twice } else { x };
+        wide[at] = _mm256_add_epi64(wide[at], _mm256_mul_epu32(x, y19_y[10 + at - I]));
+    }
 }
 
 /// The order of four elements: the place of each.

@@ -1,7 +1,7 @@
 //! Arithmetic modulo p = 2^255 - 19, one element at a time.
 //!
 //! An element is five limbs of 51 bits, least significant first, which may be longer than that.
-//! *Short* limbs are below 2^51 + 2^15: products have them. The operands of [`Field::mul`] may have
+//! *Short* limbs are below 2^51 + 2^18: products have them. The operands of [`Field::mul`] may have
 //! limbs below 2^54, which each function here states that it keeps.
 
 use crate::curve25519::invert;
@@ -180,18 +180,22 @@ impl Field {
     }
 }
 
-/// Reduces the limbs of a product, each below 2^115, to short ones.
+/// Reduces the limbs of a product, each below 2^114.7 and the last below 2^110.4, to short ones.
+///
+/// All limbs are carried at once, twice: that takes less time than one after the other.
 #[inline(always)]
-fn carry(mut wide: [u128; 5]) -> Field {
+fn carry(wide: [u128; 5]) -> Field {
     #[allow(clippy::cast_possible_truncation, reason = "the upper bits are carried or zero")]
     let low = |wide: u128| wide as u64;
-    for at in 0..4 {
-        wide[at + 1] += wide[at] >> 51;
-    }
-    let mut limbs = wide.map(|limb| low(limb) & MASK);
-    // The last sum has no multiples of 19: it is below 5 * 2^108 + 2^64, and this below 2^64.
-    let first = limbs[0] + low(wide[4] >> 51) * 19;
-    limbs[0] = first & MASK;
-    limbs[1] += first >> 51;
-    Field(limbs)
+    let [a, b, c, d, e] = wide.map(|limb| low(limb) & MASK);
+    let carries = wide.map(|limb| low(limb >> 51));
+    // Below 2^63.7 each; nineteen times the last carry as well.
+    Field([
+        a + 19 * carries[4],
+        b + carries[0],
+        c + carries[1],
+        d + carries[2],
+        e + carries[3],
+    ])
+    .carried()
 }

@@ -2,7 +2,7 @@
 //!
 //! IFMA multiplies numbers of 52 bits and adds either half of the product to 64 bits. Limbs of 51
 //! bits leave one bit for sums; every operand of [`mul`] must have limbs below 2^52. *Short* limbs are
-//! below 2^51 + 2^15.
+//! below 2^51 + 2^18.
 
 #![allow(
     unsafe_code,
@@ -10,7 +10,7 @@
 )]
 
 use core::arch::x86_64::{
-    __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_load_si256,
+    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi64, _mm256_and_si256, _mm256_load_si256,
     _mm256_madd52hi_epu64, _mm256_madd52lo_epu64, _mm256_permute4x64_epi64, _mm256_set1_epi64x,
     _mm256_setzero_si256, _mm256_slli_epi64, _mm256_srli_epi64, _mm256_store_si256,
     _mm256_mask_sub_epi64, _mm256_mask_add_epi64,     _mm256_maskz_permutex_epi64, _mm256_mask_permutex_epi64,
@@ -50,9 +50,15 @@ pub(super) fn multiples(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
 #[target_feature(enable = "avx512ifma,avx512vl")]
 fn compute_with_ifma(sum: &Sum<'_>) -> Point {
     let mut point = load(&Point::IDENTITY.to_quad());
+    prefetch(sum, sum.levels() - 1);
     for level in (0..sum.levels()).rev() {
-        for _ in 0..4 {
-            point = double(point);
+        if level > 0 {
+            prefetch(sum, level - 1);
+        }
+        if level + 1 < sum.levels() {
+            for _ in 0..4 {
+                point = double(point);
+            }
         }
         for (addend, negative) in sum.addends(level) {
             point = add(point, negate_if(load(&addend.0), negative));
@@ -77,6 +83,16 @@ fn multiples_with_ifma(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
         for _ in 1..shape.multiples {
             multiple = add(multiple, one);
             to.push(Addend(store(mul(differences(multiple), factors))));
+        }
+    }
+}
+
+/// Fetches the addends of a level into the cache.
+fn prefetch(sum: &Sum<'_>, level: usize) {
+    for (addend, _) in sum.addends(level) {
+        for row in addend.0.0.iter().step_by(2) {
+            // SAFETY: a hint, which accesses no memory.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().cast()) }
         }
     }
 }

@@ -105,8 +105,10 @@ impl<'a> Sum<'a> {
     pub(super) fn compute_portable(&self) -> Point {
         let mut sum = Point::IDENTITY;
         for level in (0..self.levels()).rev() {
-            for _ in 0..4 {
-                sum = sum.double();
+            if level + 1 < self.levels() {
+                for _ in 0..4 {
+                    sum = sum.double();
+                }
             }
             for (addend, negative) in self.addends(level) {
                 sum = sum.add(addend, negative);
