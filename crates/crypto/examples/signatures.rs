@@ -62,6 +62,14 @@ fn main() {
         });
         let verifier = Verifier::new(backend);
         for count in [8, N] {
+            for at_once in [2, 4, 8, 64] {
+                time(&format!("{backend:?} known {count}, {at_once} at once"), count, &mut || {
+                    for chunk in items[..count].chunks(at_once) {
+                        let chunk = chunk.iter().map(|(key, sig)| (key, sig, &message[..]));
+                        assert!(!verifier.verify_each(chunk).contains(&false));
+                    }
+                });
+            }
             time(&format!("{backend:?} known {count}"), count, &mut || {
                 for (key, signature) in &items[..count] {
                     assert!(verifier.verify(key, signature, &message));

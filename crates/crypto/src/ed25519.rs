@@ -11,15 +11,13 @@
 //! always the same ones. To exclude such errors, every key and every R would have to be proved
 //! torsion-free, which costs as much as verifying the signature.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
 mod backend;
 mod cache;
 mod field;
-#[cfg(target_arch = "x86_64")]
-mod ifma;
 mod point;
 mod sum;
+#[cfg(target_arch = "x86_64")]
+mod x64;
 
 use std::sync::{Arc, LazyLock};
 
@@ -43,12 +41,12 @@ pub fn verify(key: &[u8; 32], signature: &[u8; 64], message: &[u8]) -> bool {
     Verifier::of_process().verify(key, signature, message)
 }
 
-/// Verifies many signatures, each given as key, signature and message, in order.
+/// Verifies many signatures, each given as key, signature and message. The results have the order of
+/// the items. Each signature is decided by itself, but two at a time take less time than one by one.
 pub fn verify_each<'a>(
     items: impl IntoIterator<Item = (&'a [u8; 32], &'a [u8; 64], &'a [u8])>,
-) -> impl Iterator<Item = bool> {
-    let verifier = Verifier::of_process();
-    items.into_iter().map(|(key, signature, message)| verifier.verify(key, signature, message))
+) -> Vec<bool> {
+    Verifier::of_process().verify_each(items)
 }
 
 /// Verifies signatures, and keeps tables of the keys that come again.
@@ -85,24 +83,93 @@ impl Verifier {
         self.key(key).is_some_and(|key| self.verify_by(&key, signature, message))
     }
 
+    /// Verifies many signatures, each given as key, signature and message, like [`verify_each`].
+    pub fn verify_each<'a>(
+        &self,
+        items: impl IntoIterator<Item = (&'a [u8; 32], &'a [u8; 64], &'a [u8])>,
+    ) -> Vec<bool> {
+        let mut last: Option<Arc<Key>> = None;
+        let items = items.into_iter().map(|(key, signature, message)| {
+            // Consecutive signatures by the same key are common: it is looked up once.
+            if last.as_ref().is_none_or(|last| last.packed != *key) {
+                last = self.key(key);
+            }
+            (last.clone(), signature, message)
+        });
+        let items: Vec<_> = items.collect();
+        let with_keys = items.iter().map(|(key, signature, message)| {
+            (key.as_deref(), *signature, *message)
+        });
+        let with_keys: Vec<_> = with_keys.collect();
+        with_keys.chunks(AT_ONCE_MAX).flat_map(|chunk| self.verify_each_by(chunk)).collect()
+    }
+
     /// Returns the key, or `None` if it does not decompress.
     pub(crate) fn key(&self, packed: &[u8; 32]) -> Option<Arc<Key>> {
         self.cache.find(packed, |teeth| Key::unpack(self.backend, packed, teeth))
     }
 
     /// Returns whether `signature` is a valid signature of `message` by `key`.
-    pub(crate) fn verify_by(&self, key: &Key, signature: &[u8; 64], message: &[u8]) -> bool {
+    fn verify_by(&self, key: &Key, signature: &[u8; 64], message: &[u8]) -> bool {
+        self.sum(key, signature, message)
+            .is_some_and(|sum| self.backend.compute(&sum).compress() == signature[..32])
+    }
+
+    /// Verifies signatures by keys that decompress; other signatures are not valid.
+    pub(crate) fn verify_each_by(&self, items: &[(Option<&Key>, &[u8; 64], &[u8])]) -> Vec<bool> {
+        let mut are_valid = vec![false; items.len()];
+        if let [(key, signature, message)] = items {
+            are_valid[0] = key.is_some_and(|key| self.verify_by(key, signature, message));
+            return are_valid;
+        }
+        let sums = items.iter().map(|(key, signature, message)| {
+            key.and_then(|key| self.sum(key, signature, message))
+        });
+        let mut sums: Vec<_> =
+            sums.enumerate().filter_map(|(at, sum)| Some((at, sum?))).collect();
+        // Those with equal levels are computed in pairs.
+        sums.sort_by_key(|(_, sum)| sum.levels());
+        let mut points = Vec::with_capacity(sums.len());
+        let mut rest = &sums[..];
+        while let [(_, first), after @ ..] = rest {
+            match after {
+                [(_, second), after @ ..] if first.levels() == second.levels() => {
+                    points.extend(self.backend.compute_two([first, second]));
+                    rest = after;
+                }
+                _ => {
+                    points.push(self.backend.compute(first));
+                    rest = after;
+                }
+            }
+        }
+        for ((at, _), packed) in sums.iter().zip(Point::compress_each(&points)) {
+            are_valid[*at] = packed == items[*at].1[..32];
+        }
+        are_valid
+    }
+
+    /// Returns the sum that must be equal to R, or `None` if the signature is not valid whatever
+    /// the sum is.
+    fn sum<'a>(
+        &'a self,
+        key: &'a Key,
+        signature: &[u8; 64],
+        message: &[u8],
+    ) -> Option<Sum<'a>> {
         let (halves, _) = signature.as_chunks::<32>();
         let (r, s) = (&halves[0], &halves[1]);
         if key.has_small_order || !is_reduced(s) || self.small.contains(r) {
-            return false;
+            return None;
         }
         let hash = Sha512::new().chain_update(r).chain_update(key.packed).chain_update(message);
         let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
-        let sum = Sum::new(&key.table, k.as_bytes(), &self.base, s);
-        self.backend.compute(&sum).compress() == *r
+        Some(Sum::new(&key.table, k.as_bytes(), &self.base, s))
     }
 }
+
+/// The signatures whose sums are kept until all are computed.
+const AT_ONCE_MAX: usize = 64;
 
 /// A public key that decompresses to a point.
 #[derive(Debug)]

@@ -41,9 +41,9 @@ impl Backend {
         match self {
             Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => super::avx2::is_available(),
+            Self::Avx2 => super::x64::has_avx2(),
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma => super::ifma::is_available(),
+            Self::Ifma => super::x64::has_ifma(),
         }
     }
 
@@ -52,9 +52,18 @@ impl Backend {
         match self {
             Self::Portable => sum.compute_portable(),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => super::avx2::compute(sum),
+            Self::Avx2 => super::x64::compute_with_avx2(sum),
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma => super::ifma::compute(sum),
+            Self::Ifma => super::x64::compute_with_ifma(sum),
+        }
+    }
+
+    /// Computes two sums, which must have the same number of levels.
+    pub(super) fn compute_two(self, sums: [&Sum<'_>; 2]) -> [Point; 2] {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Ifma => super::x64::compute_two_with_ifma(sums),
+            _ => sums.map(|sum| self.compute(sum)),
         }
     }
 
@@ -63,9 +72,9 @@ impl Backend {
         match self {
             Self::Portable => multiples_portable(point, shape, to),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => super::avx2::multiples(point, shape, to),
+            Self::Avx2 => super::x64::multiples_with_avx2(point, shape, to),
             #[cfg(target_arch = "x86_64")]
-            Self::Ifma => super::ifma::multiples(point, shape, to),
+            Self::Ifma => super::x64::multiples_with_ifma(point, shape, to),
         }
     }
 }

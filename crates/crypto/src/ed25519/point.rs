@@ -50,7 +50,32 @@ impl Point {
 
     /// Returns the encoding: the reduced y and the sign of x.
     pub(super) fn compress(&self) -> [u8; 32] {
-        let inverse = self.z.invert();
+        self.compress_by(self.z.invert())
+    }
+
+    /// Returns the encodings of all points, with one inversion.
+    pub(super) fn compress_each(points: &[Self]) -> Vec<[u8; 32]> {
+        // The products of all Z before each point; none of them is 0.
+        let mut product = Field::ONE;
+        let before = points.iter().map(|point| {
+            let before = product;
+            product = product.mul(point.z);
+            before
+        });
+        let before: Vec<_> = before.collect();
+        let mut inverse = product.invert();
+        let packed = points.iter().zip(before).rev().map(|(point, before)| {
+            let of_z = inverse.mul(before);
+            inverse = inverse.mul(point.z);
+            point.compress_by(of_z)
+        });
+        let mut packed: Vec<_> = packed.collect();
+        packed.reverse();
+        packed
+    }
+
+    /// Returns the encoding, given the inverse of Z.
+    fn compress_by(&self, inverse: Field) -> [u8; 32] {
         let mut bytes = self.y.mul(inverse).to_bytes();
         bytes[31] |= u8::from(self.x.mul(inverse).is_odd()) << 7;
         bytes
@@ -106,6 +131,9 @@ impl Point {
 pub(super) struct Addend(pub(super) Quad);
 
 impl Addend {
+    pub(super) const IDENTITY: Self =
+        Self(Quad([[1, 1, 2, 0], [0; 4], [0; 4], [0; 4], [0; 4]]));
+
     pub(super) fn new(point: &Point) -> Self {
         let short = |it: Field| it.mul(Field::ONE);
         let [minus, plus] = [point.y.sub(point.x), point.y.add(point.x)].map(short);

@@ -83,22 +83,42 @@ impl<'a> Sum<'a> {
 
     /// Returns the points to add at a level, each with whether to subtract it.
     #[inline(always)]
-    pub(super) fn addends(&self, level: usize) -> impl Iterator<Item = (&'a Addend, bool)> {
-        let (key, base) = (self.key, self.base);
-        let k = self.k[level..].iter().step_by(self.levels());
-        let k = k.zip(key.addends.chunks_exact(K_MULTIPLES)).filter_map(|(digit, multiples)| {
+    pub(super) fn addends(&self, level: usize) -> impl Iterator<Item = (&'a Addend, bool)> + use<'_, 'a> {
+        let (k, s) = self.digits(level);
+        k.chain(s).filter_map(|(multiples, digit)| {
             let at = usize::from(digit.unsigned_abs()).checked_sub(1)?;
-            Some((&multiples[at], *digit < 0))
-        });
+            Some((&multiples[at], digit < 0))
+        })
+    }
+
+    /// The same with the identity for digits of 0: sums with as many levels have as many addends.
+    #[inline(always)]
+    pub(super) fn all_addends(&self, level: usize) -> impl Iterator<Item = (&'a Addend, bool)> + use<'_, 'a> {
+        let (k, s) = self.digits(level);
+        k.chain(s).map(|(multiples, digit)| match usize::from(digit.unsigned_abs()) {
+            0 => (&Addend::IDENTITY, false),
+            at => (&multiples[at - 1], digit < 0),
+        })
+    }
+
+    /// Returns the digits of k and of s at a level, each with the multiples to which it refers.
+    #[inline(always)]
+    #[expect(clippy::type_complexity, reason = "two iterators of the same items")]
+    fn digits(
+        &self,
+        level: usize,
+    ) -> (impl Iterator<Item = (&'a [Addend], i16)> + use<'_, 'a>, impl Iterator<Item = (&'a [Addend], i16)> + use<'_, 'a>)
+    {
+        let (key, base) = (self.key, self.base);
+        let k = self.k[level..].iter().step_by(self.levels()).map(|digit| i16::from(*digit));
         let levels = S_DIGITS / S_TEETH;
         let has_digit = level.is_multiple_of(2) && level / 2 < levels;
         let s = if has_digit { &self.s[level / 2..] } else { &[] };
-        let s = s.iter().step_by(levels);
-        let s = s.zip(base.addends.chunks_exact(S_MULTIPLES)).filter_map(|(digit, multiples)| {
-            let at = usize::from(digit.unsigned_abs()).checked_sub(1)?;
-            Some((&multiples[at], *digit < 0))
-        });
-        k.chain(s)
+        let s = s.iter().step_by(levels).copied();
+        (
+            key.addends.chunks_exact(K_MULTIPLES).zip(k),
+            base.addends.chunks_exact(S_MULTIPLES).zip(s),
+        )
     }
 
     /// Computes the sum with one coordinate at a time.

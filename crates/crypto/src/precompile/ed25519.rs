@@ -1,7 +1,9 @@
 //! The ed25519 precompile.
 
+use std::sync::Arc;
+
 use super::{Error, InstructionData, Offsets};
-use crate::ed25519::Verifier;
+use crate::ed25519::{Key, Verifier};
 
 /// Verifies all signatures.
 ///
@@ -15,19 +17,41 @@ pub fn verify(data: &[u8], all: &[&[u8]]) -> Result<(), Error> {
     }
     let instructions = InstructionData { this: data, all };
     let verifier = Verifier::of_process();
+    let mut signatures = Vec::with_capacity(count.into());
+    let mut end = Ok(());
     for offsets in Offsets::read(data, count)? {
-        let signature = instructions.array::<64>(offsets.signature)?;
-        // A reduced s has none of these bits. An unreduced s without them is rejected by `verify`.
-        if signature[63] & 0xe0 != 0 {
-            return Err(Error::InvalidSignature);
-        }
-        let key = verifier
-            .key(instructions.array(offsets.public_key)?)
-            .ok_or(Error::InvalidPublicKey)?;
-        let message = instructions.slice(offsets.message, offsets.message_len.into())?;
-        if !verifier.verify_by(&key, signature, message) {
-            return Err(Error::InvalidSignature);
+        match locate(verifier, instructions, &offsets) {
+            Ok(signature) => signatures.push(signature),
+            Err(error) => {
+                end = Err(error);
+                break;
+            }
         }
     }
-    Ok(())
+    let items = signatures.iter().map(|(key, signature, message)| {
+        (Some(&**key), *signature, *message)
+    });
+    let items: Vec<_> = items.collect();
+    // The signatures before the error come first.
+    if verifier.verify_each_by(&items).contains(&false) {
+        return Err(Error::InvalidSignature);
+    }
+    end
+}
+
+/// Returns the key, the signature and the message.
+fn locate<'a>(
+    verifier: &Verifier,
+    instructions: InstructionData<'a>,
+    offsets: &Offsets,
+) -> Result<(Arc<Key>, &'a [u8; 64], &'a [u8]), Error> {
+    let signature = instructions.array::<64>(offsets.signature)?;
+    // A reduced s has none of these bits. An unreduced s without them is not valid either.
+    if signature[63] & 0xe0 != 0 {
+        return Err(Error::InvalidSignature);
+    }
+    let key =
+        verifier.key(instructions.array(offsets.public_key)?).ok_or(Error::InvalidPublicKey)?;
+    let message = instructions.slice(offsets.message, offsets.message_len.into())?;
+    Ok((key, signature, message))
 }

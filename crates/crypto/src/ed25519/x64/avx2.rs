@@ -1,55 +1,27 @@
-//! The sum of [`super::sum`] with AVX2: one vector register holds two limbs of four coordinates.
+//! The sum of signatures with AVX2: one vector register holds two limbs of four coordinates.
 //!
 //! AVX2 multiplies numbers of 32 bits, so a limb of 51 bits is split in 26 and 25. Both lie in one
 //! lane of 64 bits, the lower one first. Of a product, the lower limbs are below 2^26 + 2^18 and the
 //! upper ones below 2^25 + 2^14: they are *short*. Sums and differences are not carried; what each
 //! operand of [`mul`] may be states how long they get.
 
-#![allow(
-    unsafe_code,
-    reason = "functions that need instructions of the processor, and loads of aligned rows"
-)]
-
 use core::arch::x86_64::{
-    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_blend_epi32,
-    _mm256_load_si256, _mm256_mul_epu32, _mm256_or_si256, _mm256_permute4x64_epi64,
+    __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_blend_epi32,
+    _mm256_mul_epu32, _mm256_or_si256, _mm256_permute4x64_epi64,
     _mm256_set1_epi64x, _mm256_set_epi64x, _mm256_shuffle_epi32, _mm256_slli_epi64,
-    _mm256_srli_epi64, _mm256_store_si256, _mm256_sub_epi32, _mm256_setzero_si256,
+    _mm256_srli_epi64, _mm256_sub_epi32, _mm256_setzero_si256,
 };
 
-use super::{
+use super::{Four, load, prefetch, store};
+use crate::ed25519::{
     field::Field,
     point::{Addend, Point, Quad},
     sum::{Shape, Sum},
 };
 
-/// Returns whether the processor has what this module needs.
-pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx2")
-}
-
 /// Computes the sum.
-///
-/// # Panics
-/// If the processor lacks the instructions.
-pub(super) fn compute(sum: &Sum<'_>) -> Point {
-    assert!(is_available(), "the backend is chosen by what the processor has");
-    // SAFETY: the processor has the features of the function.
-    unsafe { compute_with_avx2(sum) }
-}
-
-/// Computes the multiples of a point. The rows of the addends hold limbs of 32 bits.
-///
-/// # Panics
-/// If the processor lacks the instructions.
-pub(super) fn multiples(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
-    assert!(is_available(), "the backend is chosen by what the processor has");
-    // SAFETY: the processor has the features of the function.
-    unsafe { multiples_with_avx2(point, shape, to) }
-}
-
 #[target_feature(enable = "avx2")]
-fn compute_with_avx2(sum: &Sum<'_>) -> Point {
+pub(super) fn compute(sum: &Sum<'_>) -> Point {
     let mut point = split(&Point::IDENTITY.to_quad());
     prefetch(sum, sum.levels() - 1);
     for level in (0..sum.levels()).rev() {
@@ -68,8 +40,9 @@ fn compute_with_avx2(sum: &Sum<'_>) -> Point {
     Point::from_quad(&join(point))
 }
 
+/// Computes the multiples of a point. The rows of the addends hold limbs of 32 bits.
 #[target_feature(enable = "avx2")]
-fn multiples_with_avx2(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
+pub(super) fn multiples(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
     let two = Field([2, 0, 0, 0, 0]);
     let factors = split(&Quad::new([Field::ONE, Field::ONE, two, Field::TWO_D]));
     let mut first = split(&point.to_quad());
@@ -86,37 +59,6 @@ fn multiples_with_avx2(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
             to.push(Addend(store(mul(differences(multiple), factors))));
         }
     }
-}
-
-/// Fetches the addends of a level into the cache.
-fn prefetch(sum: &Sum<'_>, level: usize) {
-    for (addend, _) in sum.addends(level) {
-        for row in addend.0.0.iter().step_by(2) {
-            // SAFETY: a hint, which accesses no memory.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().cast()) }
-        }
-    }
-}
-
-/// Four elements of the field: row by row, each lane with two limbs.
-type Four = [__m256i; 5];
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn load(quad: &Quad) -> Four {
-    // SAFETY: a row is 32 bytes long, and rows are aligned to that.
-    core::array::from_fn(|row| unsafe { _mm256_load_si256(quad.0[row].as_ptr().cast()) })
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn store(four: Four) -> Quad {
-    let mut quad = Quad([[0; 4]; 5]);
-    for (row, limbs) in quad.0.iter_mut().zip(four) {
-        // SAFETY: a row is 32 bytes long, and rows are aligned to that.
-        unsafe { _mm256_store_si256(row.as_mut_ptr().cast(), limbs) }
-    }
-    quad
 }
 
 /// Splits short limbs of 51 bits.

@@ -1,0 +1,103 @@
+//! The sum of [`super::sum`] with the vector instructions of x86-64.
+//!
+//! A [`Quad`] is five vector registers; a row of it is one. This module holds what is unsafe about
+//! that: it calls functions that need certain instructions, and loads and stores rows. Whether the
+//! processor has the instructions is checked before each call; the check reads a variable.
+
+#![allow(
+    unsafe_code,
+    reason = "functions that need instructions of the processor, and loads of aligned rows"
+)]
+
+mod avx2;
+mod ifma;
+
+use core::arch::x86_64::{
+    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_load_si256, _mm256_store_si256,
+};
+
+use super::{
+    point::{Addend, Point, Quad},
+    sum::{Shape, Sum},
+};
+
+/// Returns whether the processor has AVX2.
+pub(super) fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+/// Returns whether the processor has AVX-512 IFMA.
+pub(super) fn has_ifma() -> bool {
+    is_x86_feature_detected!("avx512ifma") && is_x86_feature_detected!("avx512vl")
+}
+
+/// Computes a sum with AVX2.
+///
+/// # Panics
+/// If the processor lacks the instructions; so do the functions below.
+pub(super) fn compute_with_avx2(sum: &Sum<'_>) -> Point {
+    assert!(has_avx2(), "a backend is chosen by what the processor has");
+    // SAFETY: the processor has what the function needs.
+    unsafe { avx2::compute(sum) }
+}
+
+/// Appends the multiples of a point, computed with AVX2.
+pub(super) fn multiples_with_avx2(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
+    assert!(has_avx2(), "a backend is chosen by what the processor has");
+    // SAFETY: the processor has what the function needs.
+    unsafe { avx2::multiples(point, shape, to) }
+}
+
+/// Computes a sum with AVX-512 IFMA.
+pub(super) fn compute_with_ifma(sum: &Sum<'_>) -> Point {
+    assert!(has_ifma(), "a backend is chosen by what the processor has");
+    // SAFETY: the processor has what the function needs.
+    unsafe { ifma::compute(sum) }
+}
+
+/// Computes two sums at once with AVX-512 IFMA. They must have the same number of levels.
+pub(super) fn compute_two_with_ifma(sums: [&Sum<'_>; 2]) -> [Point; 2] {
+    assert!(has_ifma(), "a backend is chosen by what the processor has");
+    // SAFETY: the processor has what the function needs.
+    unsafe { ifma::compute_two(sums) }
+}
+
+/// Appends the multiples of a point, computed with AVX-512 IFMA.
+pub(super) fn multiples_with_ifma(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
+    assert!(has_ifma(), "a backend is chosen by what the processor has");
+    // SAFETY: the processor has what the function needs.
+    unsafe { ifma::multiples(point, shape, to) }
+}
+
+/// Four elements of the field: row by row.
+type Four = [__m256i; 5];
+
+#[target_feature(enable = "avx")]
+#[inline]
+fn load(quad: &Quad) -> Four {
+    // SAFETY: a row is 32 bytes long, and rows are aligned to that.
+    core::array::from_fn(|row| unsafe { _mm256_load_si256(quad.0[row].as_ptr().cast()) })
+}
+
+#[target_feature(enable = "avx")]
+#[inline]
+fn store(four: Four) -> Quad {
+    let mut quad = Quad([[0; 4]; 5]);
+    for (row, limbs) in quad.0.iter_mut().zip(four) {
+        // SAFETY: a row is 32 bytes long, and rows are aligned to that.
+        unsafe { _mm256_store_si256(row.as_mut_ptr().cast(), limbs) }
+    }
+    quad
+}
+
+/// Fetches the addends of a level into the cache.
+#[inline]
+fn prefetch(sum: &Sum<'_>, level: usize) {
+    for (addend, _) in sum.addends(level) {
+        // The rows of 160 bytes that begin a line of 64 bytes, or end in one.
+        for row in addend.0.0.iter().step_by(2) {
+            // SAFETY: this is a hint, and accesses no memory.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().cast()) }
+        }
+    }
+}
