@@ -5,7 +5,6 @@ use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use selkie_crypto::ed25519::{Backend, Verifier};
 
 fn main() {
-    selkie_crypto::ed25519::probe::run();
     const N: usize = 1 << 10;
     let message = [7u8; 180];
     let items: Vec<_> = (0..N as u64)

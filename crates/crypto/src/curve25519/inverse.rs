@@ -32,7 +32,7 @@ fn invert_number(mut a: Number) -> Number {
         let high = top(&a, &b);
         let batch = if high == 0 { last(&mut a[0], &mut b[0]) } else { Batch::of(&a, &b, high) };
         halvings += batch.halvings;
-        let [row_a, row_b] = if batch.halvings > 0 {
+        let [row_a, row_b] = if high == 0 || batch.halvings > 0 {
             if high > 0 {
                 (a, b) = batch.apply(&a, &b);
             }
@@ -52,14 +52,14 @@ fn invert_number(mut a: Number) -> Number {
         };
         (of_a, of_b) = (combine(&of_a, &of_b, row_a), combine(&of_a, &of_b, row_b));
     }
-    // Every halving shortened one of two numbers of 255 bits.
+    // Every halving shortened one of two numbers of 255 bits: there were at most 509.
     let power = power_of_two(510 - halvings);
     let inverse = reduce(multiply(&multiply(&of_b, &HALVED_510_TIMES), &power));
     // b is 1: the inverse is -sign * of_b / 2^halvings.
     if is_negative || inverse == [0; 4] { inverse } else { difference(&P, &inverse).0 }
 }
 
-/// Runs steps for numbers of 64 bits until `a` is 0 or a batch is full.
+/// Runs steps for numbers of 64 bits, the first of which is not 0, until `a` is 0 or a batch is full.
 fn last(a: &mut u64, b: &mut u64) -> Batch {
     let (mut row_a, mut row_b) = (1_u64, 1_u64 << 32);
     let (mut halvings, mut swapped) = (0, 0);
@@ -68,7 +68,7 @@ fn last(a: &mut u64, b: &mut u64) -> Batch {
         halvings += zeros;
         *a >>= zeros;
         row_b <<= zeros;
-        if *a == 0 || halvings == Batch::HALVINGS_MAX {
+        if halvings == Batch::HALVINGS_MAX {
             break;
         }
         let sum = row_a + row_b;
@@ -79,6 +79,9 @@ fn last(a: &mut u64, b: &mut u64) -> Batch {
         }
         *a -= *b;
         row_a = sum;
+        if *a == 0 {
+            break;
+        }
     }
     Batch { rows: [row_a, row_b], swapped, halvings, sign: 0 }
 }
@@ -121,10 +124,11 @@ mod tests {
         for at in 0..2000_u64 {
             number = reduce(multiply(&number, &[at | 1, at << 40, !at, at]));
             // Shorter ones too: only their lower bits.
-            let short = match at % 4 {
+            let short = match at % 5 {
                 0 => number,
                 1 => [at + 1, 0, 0, 0],
-                2 => [0, number[1], number[2] & 1, 0],
+                2 => power_of_two((at % 255).try_into().expect("below 255")),
+                3 => [0, number[1], number[2] & 1, 0],
                 _ => difference(&P, &[at + 1, 0, 0, 0]).0,
             };
             let inverse = invert_number(short);

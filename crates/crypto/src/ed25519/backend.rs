@@ -58,15 +58,6 @@ impl Backend {
         }
     }
 
-    /// Computes two sums, which must have the same number of levels.
-    pub(super) fn compute_two(self, sums: [&Sum<'_>; 2]) -> [Point; 2] {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Ifma => super::x64::compute_two_with_ifma(sums),
-            _ => sums.map(|sum| self.compute(sum)),
-        }
-    }
-
     /// Appends the multiples of a point, tooth by tooth.
     pub(super) fn multiples(self, point: &Point, shape: Shape, to: &mut Vec<Addend>) {
         match self {

@@ -190,12 +190,104 @@ fn carry(wide: [u128; 5]) -> Field {
     let [a, b, c, d, e] = wide.map(|limb| low(limb) & MASK);
     let carries = wide.map(|limb| low(limb >> 51));
     // Below 2^63.7 each; nineteen times the last carry as well.
-    Field([
-        a + 19 * carries[4],
-        b + carries[0],
-        c + carries[1],
-        d + carries[2],
-        e + carries[3],
-    ])
-    .carried()
+    Field([a + 19 * carries[4], b + carries[0], c + carries[1], d + carries[2], e + carries[3]])
+        .carried()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+
+    /// Numbers that are often 0, 1 or the largest.
+    #[derive(Default)]
+    pub(in super::super) struct LongLimbs {
+        calls: u64,
+        state: u64,
+    }
+
+    impl LongLimbs {
+        pub(in super::super) fn below(&mut self, end: u64) -> u64 {
+            self.calls += 1;
+            self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            match self.state >> 61 {
+                // In the first elements all limbs are the largest.
+                _ if self.calls <= 80 => end - 1,
+                0 => 0,
+                1 => 1,
+                2..=4 => end - 1,
+                _ => (self.state >> 8) % end,
+            }
+        }
+    }
+
+    fn modulus() -> BigUint {
+        (BigUint::from(1_u8) << 255) - 19_u8
+    }
+
+    impl Field {
+        fn value(self) -> BigUint {
+            let limbs = self.0.iter().rev();
+            limbs.fold(BigUint::ZERO, |sum, limb| (sum << 51) + limb) % modulus()
+        }
+
+        pub(in super::super) fn assert_is_short(self) {
+            assert!(self.0.iter().all(|limb| *limb < (1 << 51) + (1 << 18)), "{self:x?}");
+        }
+
+        pub(in super::super) fn assert_product(self, other: Self, product: Self) {
+            let expected = self.value() * other.value() % modulus();
+            assert_eq!(product.value(), expected, "{self:x?} {other:x?}");
+        }
+    }
+
+    #[test]
+    fn operations_are_those_of_integers_modulo_p_for_the_longest_limbs() {
+        let mut limbs = LongLimbs::default();
+        for _ in 0..5000 {
+            let mut next = |end| Field([0; 5].map(|_| limbs.below(end)));
+            let (one, other, less) = (next(1 << 54), next(1 << 54), next((1 << 53) - 76));
+            for (product, factor) in [(one.mul(other), other), (one.square(), one)] {
+                product.assert_is_short();
+                one.assert_product(factor, product);
+            }
+            let difference = other.sub(less);
+            assert_eq!((difference.value() + less.value()) % modulus(), other.value());
+            assert_eq!(BigUint::from_bytes_le(&one.to_bytes()), one.value());
+            assert_eq!(one.is_odd(), one.value().bit(0));
+            one.assert_product(
+                one.invert(),
+                if one.value() == BigUint::ZERO { one } else { Field::ONE },
+            );
+        }
+    }
+
+    #[test]
+    fn bytes_are_reduced_around_the_modulus() {
+        for off in 0..60_u8 {
+            let number = modulus() + 18_u8 - off;
+            let mut bytes: [u8; 32] = number.to_bytes_le().try_into().expect("32 bytes");
+            let reduced = Field::from_bytes(&bytes);
+            assert_eq!(BigUint::from_bytes_le(&reduced.to_bytes()), number % modulus(), "{off}");
+            bytes[31] |= 0x80;
+            assert_eq!(Field::from_bytes(&bytes).0, reduced.0);
+        }
+    }
+
+    #[test]
+    fn ratios_have_roots_if_they_are_squares() {
+        let mut roots = 0;
+        for number in 1..200_u64 {
+            let (one, other) = (Field([number, 0, 0, 0, 0]), Field([7 * number + 3, 1, 0, 0, 0]));
+            if let Some(root) = one.root_of_ratio(other) {
+                assert!(root.square().mul(other).equals(one), "{number}");
+                roots += 1;
+            } else {
+                // Then the ratio times a number that is not a square, 2, is one.
+                assert!(one.add(one).root_of_ratio(other).is_some(), "{number}");
+            }
+        }
+        assert!((50..150).contains(&roots), "{roots}");
+    }
 }

@@ -131,9 +131,6 @@ impl Point {
 pub(super) struct Addend(pub(super) Quad);
 
 impl Addend {
-    pub(super) const IDENTITY: Self =
-        Self(Quad([[1, 1, 2, 0], [0; 4], [0; 4], [0; 4], [0; 4]]));
-
     pub(super) fn new(point: &Point) -> Self {
         let short = |it: Field| it.mul(Field::ONE);
         let [minus, plus] = [point.y.sub(point.x), point.y.add(point.x)].map(short);

@@ -19,6 +19,14 @@ const K_MULTIPLES: usize = 8;
 const S_MULTIPLES: usize = 128;
 /// The teeth of the base point's table: its four levels are every other one of a key's eight.
 const S_TEETH: usize = 8;
+const S_LEVELS: usize = S_DIGITS / S_TEETH;
+
+/// The base point: y is 4/5.
+const BASE: [u8; 32] = {
+    let mut y = [0x66; 32];
+    y[0] = 0x58;
+    y
+};
 
 /// The multiples of a point, tooth by tooth.
 #[derive(Debug)]
@@ -35,9 +43,7 @@ impl Table {
 
     /// Computes the table of the base point.
     pub(super) fn of_base(backend: Backend) -> Self {
-        let mut y = [0x66; 32];
-        y[0] = 0x58;
-        let base = Point::decompress(&y).expect("4/5 is the base point's y");
+        let base = Point::decompress(&BASE).expect("the base point is on the curve");
         Self::new(backend, &base, S_TEETH, S_MULTIPLES)
     }
 
@@ -63,62 +69,60 @@ impl Shape {
     }
 }
 
-/// A sum to compute.
+/// A sum to compute: its additions in order.
 pub(super) struct Sum<'a> {
-    key: &'a Table,
-    base: &'a Table,
-    k: [i8; K_DIGITS],
-    s: [i16; S_DIGITS],
+    /// Level by level, the lowest first.
+    additions: [Addition<'a>; K_DIGITS + S_DIGITS],
+    teeth: usize,
+}
+
+/// A digit: the multiple of a point, unless the digit is 0, and whether to subtract it.
+#[derive(Clone, Copy)]
+pub(super) struct Addition<'a> {
+    pub(super) addend: Option<&'a Addend>,
+    pub(super) negative: bool,
 }
 
 impl<'a> Sum<'a> {
     /// Both scalars must be below 2^253.
     pub(super) fn new(key: &'a Table, k: &[u8; 32], base: &'a Table, s: &[u8; 32]) -> Self {
-        Self { key, base, k: digits_of_16(k), s: digits_of_256(s) }
+        let (k, s) = (digits_of_16(k), digits_of_256(s));
+        let mut additions = [Addition { addend: None, negative: false }; K_DIGITS + S_DIGITS];
+        let mut sum = Self { additions, teeth: key.teeth };
+        for level in 0..sum.levels() {
+            let (start, end) = sum.range(level);
+            let slots = additions[start..end].iter_mut();
+            let k = k[level..].iter().step_by(sum.levels()).map(|digit| i16::from(*digit));
+            let k = key.addends.chunks_exact(K_MULTIPLES).zip(k);
+            let s = s[level / 2 % S_LEVELS..].iter().step_by(S_LEVELS).copied();
+            let s = base.addends.chunks_exact(S_MULTIPLES).zip(s);
+            for (slot, (multiples, digit)) in slots.zip(k.chain(s)) {
+                let at = usize::from(digit.unsigned_abs()).wrapping_sub(1);
+                *slot = Addition { addend: multiples.get(at), negative: digit < 0 };
+            }
+        }
+        sum.additions = additions;
+        sum
     }
 
     pub(super) fn levels(&self) -> usize {
-        K_DIGITS / self.key.teeth
+        K_DIGITS / self.teeth
     }
 
-    /// Returns the points to add at a level, each with whether to subtract it.
-    #[inline(always)]
-    pub(super) fn addends(&self, level: usize) -> impl Iterator<Item = (&'a Addend, bool)> + use<'_, 'a> {
-        let (k, s) = self.digits(level);
-        k.chain(s).filter_map(|(multiples, digit)| {
-            let at = usize::from(digit.unsigned_abs()).checked_sub(1)?;
-            Some((&multiples[at], digit < 0))
-        })
+    /// Returns where the additions of a level are.
+    #[inline]
+    fn range(&self, level: usize) -> (usize, usize) {
+        // The lower levels, this one included, and those of them that have digits of s.
+        let before =
+            |levels: usize| levels * self.teeth + levels.div_ceil(2).min(S_LEVELS) * S_TEETH;
+        (before(level), before(level + 1))
     }
 
-    /// The same with the identity for digits of 0: sums with as many levels have as many addends.
-    #[inline(always)]
-    pub(super) fn all_addends(&self, level: usize) -> impl Iterator<Item = (&'a Addend, bool)> + use<'_, 'a> {
-        let (k, s) = self.digits(level);
-        k.chain(s).map(|(multiples, digit)| match usize::from(digit.unsigned_abs()) {
-            0 => (&Addend::IDENTITY, false),
-            at => (&multiples[at - 1], digit < 0),
-        })
-    }
-
-    /// Returns the digits of k and of s at a level, each with the multiples to which it refers.
-    #[inline(always)]
-    #[expect(clippy::type_complexity, reason = "two iterators of the same items")]
-    fn digits(
-        &self,
-        level: usize,
-    ) -> (impl Iterator<Item = (&'a [Addend], i16)> + use<'_, 'a>, impl Iterator<Item = (&'a [Addend], i16)> + use<'_, 'a>)
-    {
-        let (key, base) = (self.key, self.base);
-        let k = self.k[level..].iter().step_by(self.levels()).map(|digit| i16::from(*digit));
-        let levels = S_DIGITS / S_TEETH;
-        let has_digit = level.is_multiple_of(2) && level / 2 < levels;
-        let s = if has_digit { &self.s[level / 2..] } else { &[] };
-        let s = s.iter().step_by(levels).copied();
-        (
-            key.addends.chunks_exact(K_MULTIPLES).zip(k),
-            base.addends.chunks_exact(S_MULTIPLES).zip(s),
-        )
+    /// Returns the additions of a level.
+    #[inline]
+    pub(super) fn additions(&self, level: usize) -> &[Addition<'a>] {
+        let (start, end) = self.range(level);
+        &self.additions[start..end]
     }
 
     /// Computes the sum with one coordinate at a time.
@@ -130,8 +134,10 @@ impl<'a> Sum<'a> {
                     sum = sum.double();
                 }
             }
-            for (addend, negative) in self.addends(level) {
-                sum = sum.add(addend, negative);
+            for addition in self.additions(level) {
+                if let Some(addend) = addition.addend {
+                    sum = sum.add(addend, addition.negative);
+                }
             }
         }
         sum
@@ -174,4 +180,64 @@ fn digits_of_256(bytes: &[u8; 32]) -> [i16; S_DIGITS] {
         carry = i16::from(digit > 128);
         digit - 256 * carry
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigInt;
+
+    use super::*;
+
+    #[test]
+    fn digits_make_up_the_number() {
+        let value = |digits: &[i16], weight: u32| {
+            let digits = digits.iter().rev();
+            digits.fold(BigInt::ZERO, |sum, digit| sum * weight + *digit)
+        };
+        for byte in 0..=255_u8 {
+            for last in [0, 1, 0x0f, 0x10, 0x1f] {
+                let mut number = [byte; 32];
+                number[31] = last;
+                let expected = BigInt::from_bytes_le(num_bigint::Sign::Plus, &number);
+                let digits = digits_of_16(&number);
+                assert!(digits.iter().all(|digit| (-8..=8).contains(digit)), "{digits:?}");
+                assert_eq!(value(&digits.map(i16::from), 16), expected);
+                let digits = digits_of_256(&number);
+                assert!(digits.iter().all(|digit| (-128..=128).contains(digit)), "{digits:?}");
+                assert_eq!(value(&digits, 256), expected);
+            }
+        }
+    }
+
+    /// Small scalars too, whose sums meet the identity and equal points.
+    #[test]
+    fn sums_are_the_same_with_all_backends_and_any_number_of_teeth() {
+        let scalar = |number: u64| {
+            let mut bytes = [0; 32];
+            bytes[..8].copy_from_slice(&number.to_le_bytes());
+            bytes
+        };
+        let mut all = [0xff; 32];
+        all[31] = 0x1f;
+        let scalars = [all, scalar(u64::MAX)].into_iter().chain((0..10).map(scalar));
+        let scalars: Vec<_> = scalars.collect();
+        let base = Point::decompress(&BASE).expect("the base point is on the curve");
+        let backends = || Backend::available().map(|it| (it, Table::of_base(it)));
+        let backends: Vec<_> = backends().collect();
+        for key in [base, base.negated(), base.double(), Point::IDENTITY] {
+            let tables = |teeth| {
+                backends.iter().map(move |(it, base)| (it, base, Table::of_key(*it, &key, teeth)))
+            };
+            let tables: Vec<_> = [1, 2, 4, 8].into_iter().flat_map(tables).collect();
+            for k in &scalars {
+                for s in &scalars {
+                    let mut sums = tables.iter().map(|(it, base, table)| {
+                        it.compute(&Sum::new(table, k, base, s)).compress()
+                    });
+                    let first = sums.next().expect("a backend");
+                    assert!(sums.all(|sum| sum == first), "{k:?} {s:?}");
+                }
+            }
+        }
+    }
 }

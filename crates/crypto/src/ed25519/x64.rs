@@ -55,13 +55,6 @@ pub(super) fn compute_with_ifma(sum: &Sum<'_>) -> Point {
     unsafe { ifma::compute(sum) }
 }
 
-/// Computes two sums at once with AVX-512 IFMA. They must have the same number of levels.
-pub(super) fn compute_two_with_ifma(sums: [&Sum<'_>; 2]) -> [Point; 2] {
-    assert!(has_ifma(), "a backend is chosen by what the processor has");
-    // SAFETY: the processor has what the function needs.
-    unsafe { ifma::compute_two(sums) }
-}
-
 /// Appends the multiples of a point, computed with AVX-512 IFMA.
 pub(super) fn multiples_with_ifma(point: &Point, shape: Shape, to: &mut Vec<Addend>) {
     assert!(has_ifma(), "a backend is chosen by what the processor has");
@@ -93,11 +86,57 @@ fn store(four: Four) -> Quad {
 /// Fetches the addends of a level into the cache.
 #[inline]
 fn prefetch(sum: &Sum<'_>, level: usize) {
-    for (addend, _) in sum.addends(level) {
+    for addend in sum.additions(level).iter().filter_map(|it| it.addend) {
         // The rows of 160 bytes that begin a line of 64 bytes, or end in one.
         for row in addend.0.0.iter().step_by(2) {
             // SAFETY: this is a hint, and accesses no memory.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().cast()) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ed25519::field::{Field, tests::LongLimbs};
+
+    #[test]
+    fn ifma_multiplies_the_longest_limbs() {
+        let mut limbs = LongLimbs::default();
+        let mut four = || [0; 4].map(|_| Field([0; 5].map(|_| limbs.below(1 << 52))));
+        for _ in 0..if has_ifma() { 5000 } else { 0 } {
+            let (left, right) = (four(), four());
+            // SAFETY: the processor has the instructions.
+            let products =
+                unsafe { store(ifma::mul(load(&Quad::new(left)), load(&Quad::new(right)))) };
+            for (at, product) in products.columns().into_iter().enumerate() {
+                product.assert_is_short();
+                left[at].assert_product(right[at], product);
+            }
+        }
+    }
+
+    #[test]
+    fn avx2_multiplies_the_longest_limbs() {
+        let mut limbs = LongLimbs::default();
+        // The ends of the lower limbs: 2^28.4 and 2^27.7.
+        let mut four = |end| {
+            Quad([[0; 4]; 5].map(|row| row.map(|_| limbs.below(end) | limbs.below(end / 2) << 32)))
+        };
+        let joined = |quad: &Quad, element: usize| {
+            Field(quad.0.map(|row| (row[element] & 0xffff_ffff) + (row[element] >> 32 << 26)))
+        };
+        for _ in 0..if has_avx2() { 5000 } else { 0 } {
+            let (left, right) = (four(354_200_000), four(218_000_000));
+            // SAFETY: the processor has the instructions.
+            let products = unsafe { store(avx2::mul(load(&left), load(&right))) };
+            for limb in products.0.iter().flatten() {
+                assert!(limb & 0xffff_ffff < (1 << 26) + (1 << 18), "{limb:x}");
+                assert!(limb >> 32 < (1 << 25) + (1 << 17), "{limb:x}");
+            }
+            for at in 0..4 {
+                joined(&left, at).assert_product(joined(&right, at), joined(&products, at));
+            }
         }
     }
 }

@@ -28,9 +28,8 @@ pub fn verify(data: &[u8], all: &[&[u8]]) -> Result<(), Error> {
             }
         }
     }
-    let items = signatures.iter().map(|(key, signature, message)| {
-        (Some(&**key), *signature, *message)
-    });
+    let items =
+        signatures.iter().map(|(key, signature, message)| (Some(&**key), *signature, *message));
     let items: Vec<_> = items.collect();
     // The signatures before the error come first.
     if verifier.verify_each_by(&items).contains(&false) {

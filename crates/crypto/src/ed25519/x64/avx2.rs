@@ -2,14 +2,14 @@
 //!
 //! AVX2 multiplies numbers of 32 bits, so a limb of 51 bits is split in 26 and 25. Both lie in one
 //! lane of 64 bits, the lower one first. Of a product, the lower limbs are below 2^26 + 2^18 and the
-//! upper ones below 2^25 + 2^14: they are *short*. Sums and differences are not carried; what each
+//! upper ones below 2^25 + 2^17: they are *short*. Sums and differences are not carried; what each
 //! operand of [`mul`] may be states how long they get.
 
 use core::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_blend_epi32,
-    _mm256_mul_epu32, _mm256_or_si256, _mm256_permute4x64_epi64,
-    _mm256_set1_epi64x, _mm256_set_epi64x, _mm256_shuffle_epi32, _mm256_slli_epi64,
-    _mm256_srli_epi64, _mm256_sub_epi32, _mm256_setzero_si256,
+    _mm256_mul_epu32, _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_set_epi64x,
+    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi32, _mm256_slli_epi64,
+    _mm256_srli_epi64, _mm256_sub_epi32,
 };
 
 use super::{Four, load, prefetch, store};
@@ -33,8 +33,10 @@ pub(super) fn compute(sum: &Sum<'_>) -> Point {
                 point = double(point);
             }
         }
-        for (addend, negative) in sum.addends(level) {
-            point = add(point, negate_if(load(&addend.0), negative));
+        for addition in sum.additions(level) {
+            if let Some(addend) = addition.addend {
+                point = add(point, negate_if(load(&addend.0), addition.negative));
+            }
         }
     }
     Point::from_quad(&join(point))
@@ -77,8 +79,8 @@ fn join(four: Four) -> Quad {
 const LOW: u64 = (1 << 26) - 1;
 const HIGH: u64 = (1 << 25) - 1;
 
-/// The limbs of a multiple of p, in one lane of each row: as long as those of `TIMES / 2` short
-/// elements, or longer.
+/// The limbs of a multiple of p, in one lane of each row. Those of 2p are as long as short limbs, or
+/// longer, and those of 4p as long as the sum of three of them.
 const fn multiple_of_p(times: u64) -> [i64; 5] {
     let row = (times * HIGH) << 32 | times * LOW;
     let rows = [row - times * 18, row, row, row, row];
@@ -119,7 +121,7 @@ fn carry(limbs: [__m256i; 10]) -> [__m256i; 10] {
 /// below 2^28.4, those of `right` below 2^27.7, the upper ones below half of that.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn mul(left: Four, right: Four) -> Four {
+pub(super) fn mul(left: Four, right: Four) -> Four {
     // A multiplication ignores the upper half of a lane.
     let limbs = |four: Four| -> [__m256i; 10] {
         core::array::from_fn(|at| match at % 2 {
@@ -134,7 +136,8 @@ fn mul(left: Four, right: Four) -> Four {
     for at in 0..10 {
         (y19_y[at], y19_y[at + 10]) = (_mm256_mul_epu32(y[at], nineteen), y[at]);
     }
-    // Every sum is below 19 * 13 * 2^55 < 2^63.
+    // A sum has five products below 2^56.1 and five below 2^55.1, up to nineteen times each: it is
+    // below 2^63.3.
     let mut wide = [_mm256_setzero_si256(); 10];
     multiply_add::<0>(&mut wide, x[0], &y19_y);
     multiply_add::<1>(&mut wide, x[1], &y19_y);
