@@ -1,15 +1,32 @@
 //! Verification of Ed25519 signatures, for transactions and the precompile.
 //!
-//! The rule is `verify_strict` of ed25519-dalek (agave: `solana-signature`, `Signature::verify`):
-//! s is reduced, neither the key nor R has small order, R is canonically encoded, and sB = R + kA
-//! holds without multiplication by the cofactor. Tests compare with that library; this module
-//! compares R as a point, which saves an inversion.
+//! The rule is `verify_strict` of ed25519-dalek (agave: `solana-signature`, `Signature::verify`;
+//! SIMD-0152): s is reduced, neither the key A nor R has small order, R is canonically encoded, and
+//! sB = R + kA holds without multiplication by the cofactor. This module decides the same:
+//!
+//! - It computes the sum sB + k(-A), encodes it, and compares the bytes with those of R. Encodings
+//!   of points are canonical: so the bytes are equal if and only if R decompresses, is canonical and
+//!   is that point. The small orders of R are then those of eight encodings.
+//! - The sum is the point itself, whatever the orders of A and R are. k and s stay the integers that
+//!   they are, below the order of B; their digits, with the multiples of the tables, add up to
+//!   kA + sB in every group, and the addition law of this curve has no exceptions. Nothing is
+//!   multiplied by the cofactor, and no scalar is replaced by one that is equal only modulo the
+//!   order of B.
+//! - A key is decompressed by the rule of curve25519-dalek, and k is the hash of its bytes as given.
+//!
+//! Tests compare with ed25519-dalek, for each backend. What a backend computes does not depend on
+//! the keys that are kept, so results do not either.
 //!
 //! Batch verification cannot implement this rule. A batch sums the errors of all signatures, each
 //! times a random factor. An error of prime order does not vanish from the sum, but one of order 8
 //! vanishes for one factor in eight: a batch would accept signatures that the rule rejects, and not
 //! always the same ones. To exclude such errors, every key and every R would have to be proved
 //! torsion-free, which costs as much as verifying the signature.
+//!
+//! Short scalars c and d with d = ck, from lattice reduction, would halve the doublings for a new
+//! key: c(sB - kA - R) = 0 is the same rule if c is odd and d = ck holds modulo eight times the order
+//! of B. They are not worth it here. R would have to be decompressed, which takes four times as long
+//! as the inversion that encodes the sum.
 
 mod backend;
 mod cache;
@@ -95,14 +112,9 @@ impl Verifier {
             if last.as_ref().is_none_or(|last| last.packed != *key) {
                 last = self.key(key);
             }
-            (last.clone(), signature, message)
+            last.clone().map(|key| Signed { key, signature, message })
         });
-        let items: Vec<_> = items.collect();
-        let items: Vec<_> = items
-            .iter()
-            .map(|(key, signature, message)| (key.as_deref(), *signature, *message))
-            .collect();
-        self.verify_each_by(&items)
+        self.verify_each_by(&items.collect::<Vec<_>>())
     }
 
     /// Returns the key, or `None` if it does not decompress.
@@ -116,21 +128,20 @@ impl Verifier {
             .is_some_and(|sum| self.backend.compute(&sum).compress() == signature[..32])
     }
 
-    /// Verifies signatures by keys that decompress; other signatures are not valid.
-    pub(crate) fn verify_each_by(&self, items: &[(Option<&Key>, &[u8; 64], &[u8])]) -> Vec<bool> {
-        let mut are_valid = vec![false; items.len()];
-        let (mut decided_by, mut points) = (Vec::new(), Vec::new());
-        for (at, (key, signature, message)) in items.iter().enumerate() {
-            let sum = key.and_then(|key| self.sum(key, signature, message));
-            if let Some(sum) = sum {
-                decided_by.push(at);
-                points.push(self.backend.compute(&sum));
-            }
-        }
-        for (at, packed) in decided_by.into_iter().zip(Point::compress_each(&points)) {
-            are_valid[at] = packed == items[at].1[..32];
-        }
-        are_valid
+    /// Verifies many signatures; `None` is one by a key that does not decompress.
+    pub(crate) fn verify_each_by(&self, items: &[Option<Signed<'_>>]) -> Vec<bool> {
+        let points = items.iter().map(|item| {
+            let Signed { key, signature, message } = item.as_ref()?;
+            Some(self.backend.compute(&self.sum(key, signature, message)?))
+        });
+        let points: Vec<_> = points.collect();
+        let computed: Vec<_> = points.iter().flatten().copied().collect();
+        let mut packed = Point::compress_each(&computed).into_iter();
+        let are_valid = items.iter().zip(&points).map(|(item, point)| {
+            let packed = point.and_then(|_| packed.next());
+            item.as_ref().zip(packed).is_some_and(|(item, packed)| packed == item.signature[..32])
+        });
+        are_valid.collect()
     }
 
     /// Returns the sum that must be equal to R, or `None` if the signature is not valid whatever
@@ -145,6 +156,13 @@ impl Verifier {
         let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
         Some(Sum::new(&key.table, k.as_bytes(), &self.base, s))
     }
+}
+
+/// A signature to verify, with the key and the message.
+pub(crate) struct Signed<'a> {
+    pub(crate) key: Arc<Key>,
+    pub(crate) signature: &'a [u8; 64],
+    pub(crate) message: &'a [u8],
 }
 
 /// A public key that decompresses to a point.

@@ -173,6 +173,35 @@ fn an_s_is_rejected_from_the_order_of_the_base_point_on() {
     }
 }
 
+#[test]
+fn signatures_verified_together_have_their_own_results() {
+    let message = [8; 33];
+    let mut items = Vec::new();
+    for number in 0..40_u8 {
+        // Keys come again, some of them consecutively.
+        let secret = SigningKey::from_bytes(&[number / 2 % 7; 32]);
+        let (mut key, mut signature) =
+            (secret.verifying_key().to_bytes(), secret.sign(&message).to_bytes());
+        match number % 9 {
+            3 => signature[0] ^= 1,
+            4 => key = [2; 32],
+            6 => signature[63] |= 0x80,
+            7 => key = EIGHT_TORSION[5].compress().0,
+            _ => {}
+        }
+        items.push((key, signature));
+    }
+    assert!(CompressedEdwardsY([2; 32]).decompress().is_none());
+    for (backend, verifier) in Verifiers::new().0 {
+        for count in 0..=items.len() {
+            let items =
+                items[..count].iter().map(|(key, signature)| (key, signature, &message[..]));
+            let expected = (0..count).map(|it| ![3, 4, 6, 7].contains(&(it % 9)));
+            assert!(verifier.verify_each(items).into_iter().eq(expected), "{backend:?} {count}");
+        }
+    }
+}
+
 /// `SELKIE_SIGNATURES` is their number.
 #[test]
 fn random_signatures_verify_as_in_ed25519_dalek() {

@@ -254,6 +254,34 @@ fn precompiles_check_the_size_of_their_data() {
 }
 
 #[test]
+fn the_first_ed25519_signature_that_fails_a_check_decides_the_error() {
+    // Two signatures of the same bytes, whose offsets are 2 + 2 * 14 and further.
+    let data = |first_bit: u8, second: [u16; 7]| {
+        let mut data = vec![2, 0];
+        let first = [30, u16::MAX, 94, u16::MAX, 94, 0, u16::MAX];
+        data.extend([first, second].iter().flatten().flat_map(|word| word.to_le_bytes()));
+        data.extend(unhex(SIGNATURE));
+        data.extend(unhex(KEY));
+        data[30] ^= first_bit;
+        // A key that does not decompress.
+        data.extend([2; 32]);
+        data
+    };
+    let verify = |bit, second| precompile::ed25519::verify(&data(bit, second), &[]);
+    let this = u16::MAX;
+    for (second, error) in [
+        ([30, this, 94, this, 94, 0, this], Ok(())),
+        ([30, this, 94, this, 94, 1, this], Err(PrecompileError::InvalidSignature)),
+        ([30, this, 126, this, 94, 0, this], Err(PrecompileError::InvalidPublicKey)),
+        ([30, this, 94, this, 94, 999, this], Err(PrecompileError::InvalidDataOffsets)),
+        ([999, this, 94, this, 94, 0, this], Err(PrecompileError::InvalidDataOffsets)),
+    ] {
+        assert_eq!(verify(0, second), error, "{second:?}");
+        assert_eq!(verify(1, second), Err(PrecompileError::InvalidSignature), "{second:?}");
+    }
+}
+
+#[test]
 fn points_of_g1_whose_x_is_zero_are_rejected() {
     // (0, 2) is on the curve, and (1, ..) is not.
     let mut point = [0; bls12_381::G1_BYTES];

@@ -1,11 +1,11 @@
-//! The choice between the processor's instructions.
+//! The instructions of the processor that add points: the choice is made at run time.
 
 use super::{
     point::{Addend, Point},
     sum::{Shape, Sum, multiples_portable},
 };
 
-/// The instructions that add points.
+/// The instructions that add points. All compute the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Backend {
     /// Multiplication of 64 bits, as every processor has it.
@@ -19,7 +19,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Returns what the processor has.
+    /// Returns what the processor has, the slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         let all = [
             Self::Portable,

@@ -75,3 +75,66 @@ impl Cache {
         Some(key)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Backend, point::Point, sum::Table},
+        *,
+    };
+
+    /// Looks up a key of the first set, and returns the teeth with which it was made.
+    fn find(cache: &Cache, number: u8) -> Option<usize> {
+        let mut packed = [0; 32];
+        (packed[8], packed[31]) = (number, number);
+        let mut made = None;
+        let key = cache.find(&packed, |teeth| {
+            made = Some(teeth);
+            let table = Table::of_key(Backend::Portable, &Point::IDENTITY, 1);
+            Some(Key { packed, has_small_order: false, table })
+        });
+        assert_eq!(key.expect("it was made").packed, packed);
+        made
+    }
+
+    #[test]
+    fn a_key_is_kept_from_its_second_signature_on() {
+        let cache = Cache::default();
+        assert_eq!([1; 4].map(|key| find(&cache, key)), [Some(1), Some(8), None, None]);
+    }
+
+    #[test]
+    fn a_full_set_drops_the_key_that_was_not_used_for_longest() {
+        let cache = Cache::default();
+        for key in [1, 2, 3, 4] {
+            assert_eq!([key; 2].map(|key| find(&cache, key)), [Some(1), Some(8)]);
+        }
+        assert_eq!(find(&cache, 1), None);
+        assert_eq!([5; 2].map(|key| find(&cache, key)), [Some(1), Some(8)]);
+        assert_eq!([1, 3, 4, 5].map(|key| find(&cache, key)), [None; 4]);
+        // It was seen, so it is kept again.
+        assert_eq!(find(&cache, 2), Some(8));
+    }
+
+    #[test]
+    fn keys_that_sign_once_displace_no_others() {
+        let cache = Cache::default();
+        assert_eq!([1; 2].map(|key| find(&cache, key)), [Some(1), Some(8)]);
+        for key in 2..=255 {
+            assert_eq!(find(&cache, key), Some(1));
+        }
+        assert_eq!(find(&cache, 1), None);
+        // Only the last of them are known to have been seen.
+        assert_eq!([2, 255].map(|key| find(&cache, key)), [Some(1), Some(8)]);
+        assert_eq!(cache.sets[0].lock().unwrap().keys.len(), 2);
+    }
+
+    #[test]
+    fn keys_that_do_not_decompress_are_not_kept() {
+        let cache = Cache::default();
+        for _ in 0..3 {
+            assert!(cache.find(&[2; 32], |_| None).is_none());
+        }
+        assert!(cache.sets.iter().all(|set| set.lock().unwrap().keys.is_empty()));
+    }
+}

@@ -1,9 +1,7 @@
 //! The ed25519 precompile.
 
-use std::sync::Arc;
-
 use super::{Error, InstructionData, Offsets};
-use crate::ed25519::{Key, Verifier};
+use crate::ed25519::{Signed, Verifier};
 
 /// Verifies all signatures.
 ///
@@ -21,29 +19,26 @@ pub fn verify(data: &[u8], all: &[&[u8]]) -> Result<(), Error> {
     let mut end = Ok(());
     for offsets in Offsets::read(data, count)? {
         match locate(verifier, instructions, &offsets) {
-            Ok(signature) => signatures.push(signature),
+            Ok(signature) => signatures.push(Some(signature)),
             Err(error) => {
                 end = Err(error);
                 break;
             }
         }
     }
-    let items =
-        signatures.iter().map(|(key, signature, message)| (Some(&**key), *signature, *message));
-    let items: Vec<_> = items.collect();
     // The signatures before the error come first.
-    if verifier.verify_each_by(&items).contains(&false) {
+    if verifier.verify_each_by(&signatures).contains(&false) {
         return Err(Error::InvalidSignature);
     }
     end
 }
 
-/// Returns the key, the signature and the message.
+/// Returns a signature with its key and message.
 fn locate<'a>(
     verifier: &Verifier,
     instructions: InstructionData<'a>,
     offsets: &Offsets,
-) -> Result<(Arc<Key>, &'a [u8; 64], &'a [u8]), Error> {
+) -> Result<Signed<'a>, Error> {
     let signature = instructions.array::<64>(offsets.signature)?;
     // A reduced s has none of these bits. An unreduced s without them is not valid either.
     if signature[63] & 0xe0 != 0 {
@@ -52,5 +47,5 @@ fn locate<'a>(
     let key =
         verifier.key(instructions.array(offsets.public_key)?).ok_or(Error::InvalidPublicKey)?;
     let message = instructions.slice(offsets.message, offsets.message_len.into())?;
-    Ok((key, signature, message))
+    Ok(Signed { key, signature, message })
 }

@@ -82,7 +82,7 @@ const HIGH: u64 = (1 << 25) - 1;
 /// The limbs of a multiple of p, in one lane of each row. Those of 2p are as long as short limbs, or
 /// longer, and those of 4p as long as the sum of three of them.
 const fn multiple_of_p(times: u64) -> [i64; 5] {
-    let row = (times * HIGH) << 32 | times * LOW;
+    let row = ((times * HIGH) << 32) | (times * LOW);
     let rows = [row - times * 18, row, row, row, row];
     let mut signed = [0; 5];
     let mut at = 0;
@@ -188,7 +188,7 @@ fn swap(row: __m256i) -> __m256i {
 
 /// The elements of a blend as bits of its lanes of 32 bits.
 const fn lanes(elements: [i32; 4]) -> i32 {
-    elements[0] * 3 | elements[1] * 12 | elements[2] * 48 | elements[3] * 192
+    elements[0] * 3 + elements[1] * 12 + elements[2] * 48 + elements[3] * 192
 }
 
 /// Returns Y - X, Y + X, Z and T of a short point. Limbs are below 2^27.6 and 2^26.6.
