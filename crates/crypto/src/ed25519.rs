@@ -83,7 +83,7 @@ impl Verifier {
     pub fn new(backend: Backend) -> Self {
         Self {
             backend,
-            base: Table::of_base(backend),
+            base: backend.base_table(),
             cache: Cache::default(),
             small: EIGHT_TORSION.map(|point| point.compress().0),
         }
@@ -180,7 +180,7 @@ impl Key {
         Some(Self {
             packed: *packed,
             has_small_order: negated.has_small_order(),
-            table: Table::of_key(backend, &negated, teeth),
+            table: backend.key_table(&negated, teeth),
         })
     }
 }

@@ -79,7 +79,7 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Backend, point::Point, sum::Table},
+        super::{Backend, point::Point},
         *,
     };
 
@@ -90,7 +90,7 @@ mod tests {
         let mut made = None;
         let key = cache.find(&packed, |teeth| {
             made = Some(teeth);
-            let table = Table::of_key(Backend::Portable, &Point::IDENTITY, 1);
+            let table = Backend::Portable.key_table(&Point::IDENTITY, 1);
             Some(Key { packed, has_small_order: false, table })
         });
         assert_eq!(key.expect("it was made").packed, packed);

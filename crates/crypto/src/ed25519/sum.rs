@@ -6,10 +6,7 @@
 //! for tooth j of n. Digits of different teeth are added at the same *level*, and sixteen times the
 //! sum so far is taken between levels; so a table of eight teeth leaves 28 doublings of 252.
 
-use super::{
-    Backend,
-    point::{Addend, Point},
-};
+use super::point::{Addend, Point};
 
 /// The digits of k and of s in one tooth with all levels.
 const K_DIGITS: usize = 64;
@@ -21,13 +18,6 @@ const S_MULTIPLES: usize = 128;
 const S_TEETH: usize = 8;
 const S_LEVELS: usize = S_DIGITS / S_TEETH;
 
-/// The base point: y is 4/5.
-const BASE: [u8; 32] = {
-    let mut y = [0x66; 32];
-    y[0] = 0x58;
-    y
-};
-
 /// The multiples of a point, tooth by tooth.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -36,22 +26,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Computes the table of a key with 1, 2, 4 or 8 teeth.
-    pub(super) fn of_key(backend: Backend, negated: &Point, teeth: usize) -> Self {
-        Self::new(backend, negated, teeth, K_MULTIPLES)
-    }
-
-    /// Computes the table of the base point.
-    pub(super) fn of_base(backend: Backend) -> Self {
-        let base = Point::decompress(&BASE).expect("the base point is on the curve");
-        Self::new(backend, &base, S_TEETH, S_MULTIPLES)
-    }
-
-    fn new(backend: Backend, point: &Point, teeth: usize, multiples: usize) -> Self {
-        let shape = Shape { teeth, multiples };
-        let mut addends = Vec::with_capacity(teeth * multiples);
-        backend.multiples(point, shape, &mut addends);
-        Self { addends: addends.into(), teeth }
+    /// Takes the multiples of a point that has a shape.
+    pub(super) fn new(shape: Shape, addends: Vec<Addend>) -> Self {
+        assert_eq!(addends.len(), shape.teeth * shape.multiples, "every tooth has its multiples");
+        Self { addends: addends.into(), teeth: shape.teeth }
     }
 }
 
@@ -63,6 +41,14 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// The table of the base point.
+    pub(super) const BASE: Self = Self { teeth: S_TEETH, multiples: S_MULTIPLES };
+
+    /// The table of a key with 1, 2, 4 or 8 teeth.
+    pub(super) const fn of_key(teeth: usize) -> Self {
+        Self { teeth, multiples: K_MULTIPLES }
+    }
+
     /// The doublings from one tooth's point to the next one's.
     pub(super) fn doublings(self) -> usize {
         256 / self.teeth
@@ -205,38 +191,6 @@ mod tests {
                 let digits = digits_of_256(&number);
                 assert!(digits.iter().all(|digit| (-128..=128).contains(digit)), "{digits:?}");
                 assert_eq!(value(&digits, 256), expected);
-            }
-        }
-    }
-
-    /// Small scalars too, whose sums meet the identity and equal points.
-    #[test]
-    fn sums_are_the_same_with_all_backends_and_any_number_of_teeth() {
-        let scalar = |number: u64| {
-            let mut bytes = [0; 32];
-            bytes[..8].copy_from_slice(&number.to_le_bytes());
-            bytes
-        };
-        let mut all = [0xff; 32];
-        all[31] = 0x1f;
-        let scalars = [all, scalar(u64::MAX)].into_iter().chain((0..10).map(scalar));
-        let scalars: Vec<_> = scalars.collect();
-        let base = Point::decompress(&BASE).expect("the base point is on the curve");
-        let backends = || Backend::available().map(|it| (it, Table::of_base(it)));
-        let backends: Vec<_> = backends().collect();
-        for key in [base, base.negated(), base.double(), Point::IDENTITY] {
-            let tables = |teeth| {
-                backends.iter().map(move |(it, base)| (it, base, Table::of_key(*it, &key, teeth)))
-            };
-            let tables: Vec<_> = [1, 2, 4, 8].into_iter().flat_map(tables).collect();
-            for k in &scalars {
-                for s in &scalars {
-                    let mut sums = tables.iter().map(|(it, base, table)| {
-                        it.compute(&Sum::new(table, k, base, s)).compress()
-                    });
-                    let first = sums.next().expect("a backend");
-                    assert!(sums.all(|sum| sum == first), "{k:?} {s:?}");
-                }
             }
         }
     }
