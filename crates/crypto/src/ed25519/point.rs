@@ -116,10 +116,12 @@ impl Point {
         Self { x: e.mul(f), y: g.mul(h), z: f.mul(g), t: e.mul(h) }
     }
 
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn to_quad(self) -> Quad {
         Quad::new([self.x, self.y, self.z, self.t])
     }
 
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn from_quad(quad: &Quad) -> Self {
         let [x, y, z, t] = quad.columns();
         Self { x, y, z, t }
