@@ -14,6 +14,7 @@ const BASE: [u8; 32] = {
 
 /// The instructions that add points. All compute the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Backend {
     /// Multiplication of 64 bits, as every processor has it.
     Portable,
