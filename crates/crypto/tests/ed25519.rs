@@ -206,7 +206,7 @@ fn signatures_verified_together_have_their_own_results() {
 #[test]
 fn random_signatures_verify_as_in_ed25519_dalek() {
     let count = std::env::var("SELKIE_SIGNATURES").ok();
-    let count: u64 = count.map_or(30_000, |count| count.parse().expect("a number"));
+    let count: u64 = count.map_or(20_000, |count| count.parse().expect("a number"));
     let verifiers = &Verifiers::new();
     let accepted: u64 = std::thread::scope(|scope| {
         let threads = [0, 1].map(|thread| {
