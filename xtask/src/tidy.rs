@@ -26,6 +26,7 @@ const LINES_MAX: usize = 900;
 /// The files that may contain `unsafe` code, some of them to call the peers' engines or to share memory
 /// with other fuzzers.
 const UNSAFE_FILES: &[&str] = &[
+    "crates/crypto/src/ed25519/x64.rs",
     "crates/store/src/lib.rs",
     "crates/vm/src/block_loop.rs",
     "crates/vm/src/decoded.rs",

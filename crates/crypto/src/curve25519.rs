@@ -2,6 +2,7 @@
 //!
 //! Operations return `None` for points that do not decompress and scalars that are not reduced.
 
+mod inverse;
 mod on_curve;
 
 use core::ops::{Add, Sub};
@@ -10,6 +11,8 @@ use curve25519_dalek::{
     EdwardsPoint, RistrettoPoint, Scalar, edwards::CompressedEdwardsY,
     ristretto::CompressedRistretto, traits::VartimeMultiscalarMul,
 };
+
+pub(crate) use self::inverse::invert;
 
 /// A group over Curve25519.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -209,8 +209,7 @@ fn only_the_undamaged_ed25519_signature_verifies() {
     wrong_key[0] ^= 1;
     let items = [(&key, &b""[..]), (&wrong_key, b""), (&key, b"a"), (&key, b"")];
     let items = items.map(|(key, message)| (key, &signature, message));
-    let each: Vec<bool> = ed25519::verify_each(items).collect();
-    assert_eq!(each, [true, false, false, true]);
+    assert_eq!(ed25519::verify_each(items), [true, false, false, true]);
 }
 
 #[test]
@@ -252,6 +251,34 @@ fn precompiles_check_the_size_of_their_data() {
     assert_eq!(precompile::secp256r1::verify(&nine, &[]), size);
     assert_eq!([0, 1, 4].map(|count| precompile::signature_count(&[count])), [0, 1, 4]);
     assert_eq!(precompile::signature_count(&[]), 0);
+}
+
+#[test]
+fn the_first_ed25519_signature_that_fails_a_check_decides_the_error() {
+    // Two signatures of the same bytes, whose offsets are 2 + 2 * 14 and further.
+    let data = |first_bit: u8, second: [u16; 7]| {
+        let mut data = vec![2, 0];
+        let first = [30, u16::MAX, 94, u16::MAX, 94, 0, u16::MAX];
+        data.extend([first, second].iter().flatten().flat_map(|word| word.to_le_bytes()));
+        data.extend(unhex(SIGNATURE));
+        data.extend(unhex(KEY));
+        data[30] ^= first_bit;
+        // A key that does not decompress.
+        data.extend([2; 32]);
+        data
+    };
+    let verify = |bit, second| precompile::ed25519::verify(&data(bit, second), &[]);
+    let this = u16::MAX;
+    for (second, error) in [
+        ([30, this, 94, this, 94, 0, this], Ok(())),
+        ([30, this, 94, this, 94, 1, this], Err(PrecompileError::InvalidSignature)),
+        ([30, this, 126, this, 94, 0, this], Err(PrecompileError::InvalidPublicKey)),
+        ([30, this, 94, this, 94, 999, this], Err(PrecompileError::InvalidDataOffsets)),
+        ([999, this, 94, this, 94, 0, this], Err(PrecompileError::InvalidDataOffsets)),
+    ] {
+        assert_eq!(verify(0, second), error, "{second:?}");
+        assert_eq!(verify(1, second), Err(PrecompileError::InvalidSignature), "{second:?}");
+    }
 }
 
 #[test]

@@ -6,10 +6,10 @@
 //! a binary GCD. Addresses are public, so the run time may depend on them.
 
 /// A number of 256 bits, least significant limb first.
-type Number = [u64; 4];
+pub(super) type Number = [u64; 4];
 
 /// 2^255 - 19.
-const P: Number = [u64::MAX - 18, u64::MAX, u64::MAX, u64::MAX >> 1];
+pub(super) const P: Number = [u64::MAX - 18, u64::MAX, u64::MAX, u64::MAX >> 1];
 /// The curve's constant d.
 const D: Number =
     [0x75eb_4dca_1359_78a3, 0x0070_0a4d_4141_d8ab, 0x8cc7_4079_7779_e898, 0x5203_6cee_2b6f_fe73];
@@ -32,7 +32,7 @@ pub(super) fn is_on_curve(packed: &[u8; 32]) -> bool {
 }
 
 #[inline(always)]
-fn low(wide: u128) -> u64 {
+pub(super) fn low(wide: u128) -> u64 {
     #[allow(clippy::cast_possible_truncation, reason = "this is the lower half")]
     let low = wide as u64;
     low
@@ -40,7 +40,7 @@ fn low(wide: u128) -> u64 {
 
 /// Returns `left * right` modulo p, not reduced.
 #[inline(always)]
-fn multiply(left: &Number, right: &Number) -> Number {
+pub(super) fn multiply(left: &Number, right: &Number) -> Number {
     let mut wide = [0; 8];
     for (at, one) in left.iter().enumerate() {
         let mut carry = 0;
@@ -61,9 +61,9 @@ fn multiply(left: &Number, right: &Number) -> Number {
     fold(number, carry)
 }
 
-/// Returns `number + high * 2^256` modulo p, not reduced; `high` is at most 38.
+/// Returns `number + high * 2^256` modulo p, not reduced; `high` is at most 2^58.
 #[inline(always)]
-fn fold(mut number: Number, high: u64) -> Number {
+pub(super) fn fold(mut number: Number, high: u64) -> Number {
     let mut carry = u128::from(high) * 38;
     for limb in &mut number {
         carry += u128::from(*limb);
@@ -88,7 +88,7 @@ fn add(left: &Number, right: &Number) -> Number {
 
 /// Returns `left - right` modulo 2^256, and whether the difference is negative.
 #[inline(always)]
-fn difference(left: &Number, right: &Number) -> (Number, bool) {
+pub(super) fn difference(left: &Number, right: &Number) -> (Number, bool) {
     let mut borrow = false;
     let difference = core::array::from_fn(|at| {
         let (one, first) = left[at].overflowing_sub(right[at]);
@@ -100,7 +100,7 @@ fn difference(left: &Number, right: &Number) -> (Number, bool) {
 }
 
 /// Reduces a number modulo p.
-fn reduce(mut number: Number) -> Number {
+pub(super) fn reduce(mut number: Number) -> Number {
     // It is below 2^256, which is 2p + 38.
     for _ in 0..2 {
         let (less, is_negative) = difference(&number, &P);
@@ -146,7 +146,7 @@ fn is_square(mut a: Number) -> bool {
 
 /// Returns the number of bits beyond 64 of the longer number; 0 if both fit into 64 bits.
 #[inline(always)]
-fn top(a: &Number, b: &Number) -> u32 {
+pub(super) fn top(a: &Number, b: &Number) -> u32 {
     (1..4_u32)
         .rev()
         .find_map(|at| {
@@ -174,27 +174,27 @@ fn window(number: &Number, from: u32) -> u64 {
 /// their error cannot matter. In units of the lowest of them, each word is off by less than 1,
 /// because the bits between are missing, and the difference of two words by less than 2; it decides
 /// which number is less only if it is at least 2. Half of it is again off by less than 1.
-struct Batch {
+pub(super) struct Batch {
     /// The coefficients of the new `a` and the new `b`: each is `a * x - b * y` or its negation,
     /// divided by 2^halvings. The lower 32 bits of a row are x, the upper ones y.
-    rows: [u64; 2],
+    pub(super) rows: [u64; 2],
     /// All bits if the numbers were swapped an odd number of times, otherwise 0. If 0, the new `b`
     /// is negated and the new `a` is not; otherwise the other way round.
-    swapped: u64,
-    halvings: u32,
+    pub(super) swapped: u64,
+    pub(super) halvings: u32,
     /// Bit 1 is set if the sign is flipped.
-    sign: u64,
+    pub(super) sign: u64,
 }
 
 impl Batch {
     const LOW_BITS: u32 = 31;
-    const HALVINGS_MAX: u32 = Self::LOW_BITS - 2;
+    pub(super) const HALVINGS_MAX: u32 = Self::LOW_BITS - 2;
     /// The difference of two words from which on it decides which number is less.
     const DISTANCE_MIN: i64 = 2 << Self::LOW_BITS;
 
     /// Computes steps for `a` and `b`, the longer of which has `high` bits beyond 64.
     #[inline(always)]
-    fn of(a: &Number, b: &Number, high: u32) -> Self {
+    pub(super) fn of(a: &Number, b: &Number, high: u32) -> Self {
         let word = |number: &Number| {
             let low = number[0] & ((1 << Self::LOW_BITS) - 1);
             (window(number, high) >> 32 << Self::LOW_BITS | low).cast_signed()
@@ -236,7 +236,7 @@ impl Batch {
 
     /// Returns the numbers after the steps.
     #[inline(always)]
-    fn apply(&self, a: &Number, b: &Number) -> (Number, Number) {
+    pub(super) fn apply(&self, a: &Number, b: &Number) -> (Number, Number) {
         let [of_a, of_b] = self.rows;
         let halvings = self.halvings;
         let first = combine(a, b, of_a, halvings, self.swapped);
