@@ -131,6 +131,22 @@ pub fn in_log(program: &Pubkey, code: u32, logs: &[String]) -> Option<ErrorName>
     Some(ErrorName { name: name.to_owned().into(), message, origin })
 }
 
+/// Returns the program that failed first with a custom error, as the log has it; `None` if the log was
+/// cut, or tells of no such failure.
+///
+/// ```
+/// use selkie_programs::{TOKEN, errors};
+///
+/// let line = "Program TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA failed: custom program error: 0x3";
+/// assert_eq!(errors::failed_program(&[line.to_owned()], 3), Some(TOKEN.id));
+/// ```
+#[must_use]
+pub fn failed_program(logs: &[String], code: u32) -> Option<Pubkey> {
+    let end = format!(" failed: custom program error: {code:#x}");
+    let first = logs.iter().find_map(|line| line.strip_suffix(&end)?.strip_prefix("Program "));
+    first?.parse().ok()
+}
+
 /// Returns what a custom error means, as far as tables and the log tell.
 #[must_use]
 pub fn decode(program: &Pubkey, code: u32, logs: &[String]) -> Option<ErrorName> {

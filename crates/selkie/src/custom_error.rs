@@ -9,7 +9,8 @@
 
 use std::path::Path;
 
-use selkie_inspect::{ErrorEnum, error_enums};
+use selkie_inspect::{ErrorEnum, code as code_of, error_enums};
+use selkie_isa::input;
 use selkie_programs::errors::{self, ErrorName};
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
@@ -73,7 +74,14 @@ fn in_debug_information(
     is_anchor: bool,
 ) -> Option<ErrorName> {
     let elf = sources.elf?;
-    let debug = sources.path.and_then(|path| debug_file(path, elf));
+    let debug = sources.path.and_then(|path| {
+        // The file itself may have more than what was deployed of it.
+        let whole = || {
+            let file = input::read(path, input::FILE_BYTES_MAX).ok()?;
+            (code_of(&file)? == code_of(elf)?).then_some(file)
+        };
+        debug_file(path, elf).or_else(whole)
+    });
     let enums = error_enums(debug.as_deref().unwrap_or(elf));
     variant(&enums, code, is_anchor)
 }

@@ -124,10 +124,8 @@ fn custom_errors_have_names() {
         ..Account::default()
     };
     let to = address("to");
-    let other = Account {
-        data: token::account_data(&address("another mint"), &alice, 5),
-        ..source
-    };
+    let other =
+        Account { data: token::account_data(&address("another mint"), &alice, 5), ..source };
     let transfer = token::transfer(&id, &from, &to, &alice, 1);
     let receipt = Svm::new().process_instruction(&transfer, &[(from, source), (to, other)]);
     let text = receipt.to_string();

@@ -158,7 +158,7 @@ fn set(ui: &mut Ui, args: &SetArgs) -> Result<Status> {
     if ui.json {
         ui.object(&change.json())?;
     } else {
-        change.show(ui, &session.names.show(&key))?;
+        change.show(ui, &session.names.show(&key), &|key| session.names.show(key))?;
     }
     Ok(Status::Success)
 }

@@ -1,6 +1,6 @@
 //! Builds the environment of `selkie run`: accounts, other programs, features.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{AccountSharedData, Pubkey, Svm};
@@ -45,9 +45,10 @@ pub(super) fn saved(args: &RunArgs) -> Result<Option<Svm>> {
     saved.map(Some).advise("create a cluster with `selkie deploy PROGRAM` or `selkie airdrop`")
 }
 
-/// Returns the instruction of the command line, with its accounts from files.
-pub(super) fn scenario(args: &RunArgs) -> Result<Scenario> {
-    let names = names(args)?;
+/// Returns the instruction of the command line, with its accounts from files, and the names of accounts
+/// and of the program.
+pub(super) fn scenario(args: &RunArgs) -> Result<(Scenario, Names)> {
+    let mut names = names(args)?;
     let mut scenario = match &args.input {
         Some(path) => Scenario::read(path)?,
         None => Scenario::default(),
@@ -61,7 +62,13 @@ pub(super) fn scenario(args: &RunArgs) -> Result<Scenario> {
     if let Some(key) = &args.program_id {
         scenario.instruction.program_id = names.address(key)?;
     }
-    Ok(scenario)
+    let id = scenario.instruction.program_id;
+    if let Some(name) = args.program.file_stem().and_then(OsStr::to_str)
+        && names.label(&id).is_none()
+    {
+        names.add_own(id, name);
+    }
+    Ok((scenario, names))
 }
 
 fn names(args: &RunArgs) -> Result<Names> {
