@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use selkie::{Keypair, Pubkey, Signer as _, Svm, names::well_known, programs, token};
-use selkie_asm::suggest::nearest;
+use selkie_isa::suggest::nearest;
 
 use crate::{args::program::StateArgs, data, keys, program::read, ui::Advise as _};
 
