@@ -287,6 +287,23 @@ impl Names {
             .or_else(|| selkie::names::name_of(address))
     }
 
+    /// Returns the address of a name that was defined for the cluster.
+    pub(crate) fn defined(&self, name: &str) -> Option<Pubkey> {
+        self.defined.contains_key(name).then(|| self.address(name).ok()).flatten()
+    }
+
+    /// Returns an account that exists and has a name like that of an address.
+    pub(crate) fn similar(&self, key: &Pubkey, svm: &Svm) -> Option<(String, Pubkey)> {
+        let name = self.label(key)?;
+        let all = self.defined.keys().filter_map(|it| Some((it.as_str(), self.address(it).ok()?)));
+        let all: BTreeMap<&str, Pubkey> =
+            all.filter(|(_, it)| it != key && svm.shared_account(it).is_some()).collect();
+        // A name of `test:` may be defined for another address.
+        let found = all.get_key_value(name.as_str()).map(|(found, _)| *found);
+        let found = found.or_else(|| nearest(&name, all.keys().copied()))?;
+        Some((found.to_owned(), all[found]))
+    }
+
     /// Formats an address with its name before it, if it has one.
     pub(crate) fn show(&self, address: &Pubkey) -> String {
         selkie::names::show(address, self.label(address).as_deref())

@@ -54,6 +54,7 @@ pub mod names;
 mod options;
 mod origin;
 mod process;
+mod program_path;
 mod receipt;
 mod recorded;
 mod recording;
@@ -105,6 +106,7 @@ pub use crate::{
     deploy::{ProgramError, ProgramFile},
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},
     journal::{Snapshot, SnapshotError},
+    program_path::path_hint,
     receipt::{FailedAccount, FailedInstruction, FailedTransaction, Invocation, Receipt, Stage},
     returned::{ErrorPlace, ErrorTracer, ReturnedError},
     send::{IntoTransaction, MalformedTransaction},

@@ -15,7 +15,7 @@ use std::{
 use selkie_builtins::PROGRAMS;
 use selkie_isa::plain;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::sysvar;
+use solana_sdk_ids::{incinerator, native_loader, sysvar};
 
 use crate::{origin::Origins, programs, receipt::Receipt, svm::Svm};
 
@@ -53,11 +53,15 @@ fn is_name(text: &str) -> bool {
     is_short && !text.trim().is_empty() && matches!(plain::line(text), Cow::Borrowed(_))
 }
 
-/// Sysvars and other addresses that are neither a builtin program nor one of [`programs::ALL`].
+/// Sysvars, their owner, and other addresses that are neither a builtin program nor one of
+/// [`programs::ALL`].
 #[allow(deprecated, reason = "old programs still take these sysvars")]
 const OTHERS: &[(&str, Pubkey)] = &[
     ("ata", programs::ASSOCIATED_TOKEN.id),
     ("native-mint", Pubkey::from_str_const("So11111111111111111111111111111111111111112")),
+    ("native-loader", native_loader::ID),
+    ("incinerator", incinerator::ID),
+    ("sysvar", sysvar::ID),
     ("clock", sysvar::clock::ID),
     ("rent", sysvar::rent::ID),
     ("epoch-schedule", sysvar::epoch_schedule::ID),

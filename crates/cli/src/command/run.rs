@@ -37,7 +37,7 @@ mod trap;
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     ui.show_raw(args.raw);
     let saved = surroundings::saved(args)?;
-    let (mut scenario, names) = surroundings::scenario(args)?;
+    let (mut scenario, mut names) = surroundings::scenario(args)?;
     let svm = match &args.surroundings.url {
         Some(url) => Some(surroundings::copy(url, &scenario)?),
         None => saved,
@@ -48,6 +48,7 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
+    surroundings::place(ui, args, &file, svm.as_ref(), &mut scenario, &mut names)?;
     let Ok(mut environment) = surroundings::environment(ui, args, &scenario, svm.as_ref())? else {
         return Ok(Status::Failure);
     };
