@@ -60,6 +60,14 @@ pub(crate) fn unsigned(transaction: &VersionedTransaction) -> Vec<Pubkey> {
     missing.map(|(address, _)| *address).collect()
 }
 
+/// Returns the first instruction that takes an account, and its place among the instruction's accounts.
+pub(crate) fn use_of(message: &VersionedMessage, key: &Pubkey) -> Option<(usize, usize)> {
+    let keys = message.static_account_keys();
+    let is_it = |index: &u8| keys.get(usize::from(*index)) == Some(key);
+    let mut all = message.instructions().iter().enumerate();
+    all.find_map(|(number, it)| Some((number, it.accounts.iter().position(is_it)?)))
+}
+
 /// Shows what a command did, with the signature, fee and compute units as JSON.
 pub(crate) fn show_done(ui: &mut Ui, receipt: &Receipt, done: Done) -> Result<Status> {
     if ui.json {

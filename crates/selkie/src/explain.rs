@@ -4,7 +4,9 @@
 //! Errors of the runtime name no account, since they are what every client sees. What is said here comes
 //! from the receipt and, of transactions that were dropped, from the chain.
 
-use selkie_svm::{TransactionBudget, budget::Requests, sysvars::minimum_balance};
+use selkie_svm::{
+    TransactionBudget, budget::Requests, check::account_locks_max, sysvars::minimum_balance,
+};
 use solana_account::ReadableAccount as _;
 use solana_instruction::Instruction;
 use solana_instruction_error::InstructionError;
@@ -286,6 +288,15 @@ impl Svm {
                     self.show(payer),
                     self.show(&owner)
                 )]
+            }
+            TransactionError::TooManyAccountLocks => {
+                let message = transaction.message();
+                let tables = message.address_table_lookups().into_iter().flatten();
+                let loaded = tables
+                    .map(|it| it.writable_indexes.len().saturating_add(it.readonly_indexes.len()));
+                let count = transaction.static_keys().len().saturating_add(loaded.sum());
+                let limit = account_locks_max(self.features());
+                vec![format!("the transaction has {count} accounts, and the limit is {limit}")]
             }
             TransactionError::AccountLoadedTwice => {
                 let keys = transaction.static_keys();

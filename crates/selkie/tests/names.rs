@@ -245,6 +245,18 @@ fn dropped_transactions_name_their_payer() {
 }
 
 #[test]
+fn transactions_with_too_many_accounts_name_the_limit() {
+    let (alice, mut svm) = (keypair("alice"), Svm::new());
+    svm.airdrop(&alice.pubkey(), SOL).unwrap();
+    let many =
+        (0..64).map(|it| AccountMeta::new_readonly(Pubkey::new_from_array([it + 1; 32]), false));
+    let call = Instruction { program_id: system::ID, accounts: many.collect(), data: vec![] };
+    let dropped = svm.send_instructions(&[call], &[&alice]).unwrap_err();
+    assert_eq!(dropped.error, TransactionError::TooManyAccountLocks);
+    assert_eq!(dropped.receipt.notes, ["the transaction has 66 accounts, and the limit is 64"]);
+}
+
+#[test]
 fn limits_are_named_with_what_exceeds_them() {
     let (alice, mut svm) = (keypair("alice"), Svm::new());
     let payer = alice.pubkey();
