@@ -187,6 +187,7 @@ impl History {
         let programs = self.timeline.invocations().iter().map(|it| index(&it.program));
         self.program_of = programs.map(|it| it.unwrap_or(usize::MAX)).collect();
         self.events = events::read(&self.timeline);
+        self.name_errors();
         let receipt = self.timeline.receipt();
         let units = receipt.compute_units;
         self.result = match &receipt.result {
@@ -196,6 +197,16 @@ impl History {
                 format!("{error}{name}, {units} compute units")
             }
         };
+    }
+
+    /// Adds the name of the transaction's error to the events of it.
+    fn name_errors(&mut self) {
+        let Some(name) = self.error_name() else { return };
+        let failed = self.timeline.receipt().failed_instruction.as_ref();
+        let Some(text) = failed.map(|it| it.error.to_string()) else { return };
+        for event in self.events.iter_mut().filter(|it| it.kind.is_failure() && it.text == text) {
+            event.text = format!("{text} {name}");
+        }
     }
 
     /// Returns what the custom error means that made the transaction fail, if that is known.

@@ -18,6 +18,7 @@ use solana_signer::Signer;
 use solana_transaction_error::TransactionError;
 
 use crate::{
+    custom_error::ErrorSources,
     interface::{Interface, NamedAccount},
     names,
     receipt::{FailedAccount, FailedInstruction, Receipt},
@@ -141,49 +142,77 @@ impl Receipt {
 
     /// Says of the accounts of a failed instruction what its error is about.
     fn explain_instruction(&self, failed: &FailedInstruction) -> Vec<String> {
-        let interface = Interface::find(&failed.program_id, self.origin(&failed.program_id));
-        let said = self.logs.iter().any(|line| line.contains("AnchorError"));
-        let Some(fault) = Fault::of(failed, said || interface.is_some()) else {
+        let path = self.origin(&failed.program_id);
+        let sources = ErrorSources { logs: &self.logs, path, elf: None };
+        let data = self.failed_data(failed).unwrap_or_default();
+        failed.explain(data, &sources, &|key| self.name_of(key))
+    }
+
+    /// Returns the data of the failed instruction.
+    fn failed_data(&self, failed: &FailedInstruction) -> Option<&[u8]> {
+        let is_it = |it: &crate::receipt::Invocation<'_>| {
+            it.instruction_index == failed.instruction_index
+                && it.stack_height == failed.stack_height
+                && it.program_id == failed.program_id
+        };
+        self.invocations().into_iter().rev().find(is_it).map(|it| it.data)
+    }
+}
+
+impl FailedInstruction {
+    /// Returns what is known of the cause of the failure, as [`Receipt::explanations`]. `data` are those
+    /// of the instruction, and `name_of` returns the names of accounts. Reads files when called.
+    #[must_use]
+    pub fn explain(
+        &self,
+        data: &[u8],
+        sources: &ErrorSources<'_>,
+        name_of: &dyn Fn(&Pubkey) -> Option<String>,
+    ) -> Vec<String> {
+        let interface = Interface::find(&self.program_id, sources.path);
+        let said = sources.logs.iter().any(|line| line.contains("AnchorError"));
+        let Some(fault) = Fault::of(self, said || interface.is_some()) else {
             return Vec::new();
         };
-        let data = self.failed_data(failed).unwrap_or_default();
-        let named = interface.and_then(|it| it.instruction(data));
-        let (name, named) = named.unwrap_or_default();
-        match fault {
-            Fault::TooFew => vec![too_few(failed, &name, &named)],
-            Fault::Lamports => {
-                let payer = failed.accounts.first().into_iter();
-                let has = payer.map(|it| {
-                    format!("account #0 {} has {} lamports", self.show(&it.key), it.lamports)
-                });
-                has.collect()
-            }
-            _ => self.explain_accounts(failed, &fault, &named).into_iter().collect(),
-        }
+        let (name, named) = interface.and_then(|it| it.instruction(data)).unwrap_or_default();
+        let sentence = match fault {
+            Fault::TooFew => Some(self.too_few(&name, &named)),
+            Fault::Lamports => self.accounts.first().map(|it| {
+                let shown = names::show(&it.key, name_of(&it.key).as_deref());
+                format!("account #0 {shown} has {} lamports", it.lamports)
+            }),
+            _ => self.explain_accounts(&fault, &named, name_of),
+        };
+        sentence.into_iter().collect()
     }
 
     fn explain_accounts(
         &self,
-        failed: &FailedInstruction,
         fault: &Fault,
         named: &[NamedAccount],
+        name_of: &dyn Fn(&Pubkey) -> Option<String>,
     ) -> Option<String> {
+        let show = |key: &Pubkey| names::show(key, name_of(key).as_deref());
         let is_data = |it: &FailedAccount| !it.is_executable && it.owner != sysvar::ID;
         let is_absent = |it: &FailedAccount| it.lamports == 0 && it.data_len == 0;
         let signs = |index: usize| named.get(index).is_none_or(|it| it.is_signer);
         let is_it = |index: usize, it: &FailedAccount| match fault {
             Fault::Signature => !it.is_signer && is_data(it) && signs(index),
-            Fault::Owner => it.owner != failed.program_id && is_data(it) && !it.is_signer,
+            Fault::Owner => it.owner != self.program_id && is_data(it) && !it.is_signer,
             Fault::Missing => is_absent(it),
             Fault::ReadOnly => !it.is_writable && is_data(it),
             Fault::TooFew | Fault::Lamports => false,
         };
-        let found = failed.accounts.iter().enumerate().filter(|(index, it)| is_it(*index, it));
+        let found = self.accounts.iter().enumerate().filter(|(index, it)| is_it(*index, it));
         let shown: Vec<String> = found
             .map(|(index, it)| {
-                let shown = self.account_of(index, &it.key, named);
+                // The name that the program's interface gives it comes first.
+                let own = name_of(&it.key);
+                let given = named.get(index).filter(|given| Some(&given.name) != own.as_ref());
+                let given = given.map_or_else(String::new, |it| format!("`{}` ", it.name));
+                let shown = format!("#{index} {given}{}", names::show(&it.key, own.as_deref()));
                 match fault {
-                    Fault::Owner => format!("{shown} of {}", self.show(&it.owner)),
+                    Fault::Owner => format!("{shown} of {}", show(&it.owner)),
                     _ => shown,
                 }
             })
@@ -196,7 +225,7 @@ impl Receipt {
             Fault::Signature if is_one => format!("account {list} did not sign"),
             Fault::Signature => format!("these accounts did not sign: {list}"),
             Fault::Owner => {
-                let program = self.show(&failed.program_id);
+                let program = show(&self.program_id);
                 let noun = if is_one { "account" } else { "accounts" };
                 format!("the program {program} does not own {noun} {list}")
             }
@@ -209,25 +238,16 @@ impl Receipt {
         })
     }
 
-    /// Renders an account of an instruction: its index, the name that the program's interface gives it,
-    /// its own name, and its address.
-    fn account_of(&self, index: usize, key: &Pubkey, named: &[NamedAccount]) -> String {
-        let own = self.name_of(key);
-        let shown = names::show(key, own.as_deref());
-        match named.get(index).filter(|it| Some(&it.name) != own.as_ref()) {
-            Some(given) => format!("#{index} `{}` {shown}", given.name),
-            None => format!("#{index} {shown}"),
+    fn too_few(&self, name: &str, named: &[NamedAccount]) -> String {
+        let count = self.accounts.len();
+        match named.get(count..).filter(|it| !it.is_empty()) {
+            Some(missing) => {
+                let missing: Vec<String> =
+                    missing.iter().map(|it| format!("`{}`", it.name)).collect();
+                format!("`{name}` was given {count} accounts, without {}", list(&missing))
+            }
+            None => format!("the instruction was given {count} accounts"),
         }
-    }
-
-    /// Returns the data of the failed instruction.
-    fn failed_data(&self, failed: &FailedInstruction) -> Option<&[u8]> {
-        let is_it = |it: &crate::receipt::Invocation<'_>| {
-            it.instruction_index == failed.instruction_index
-                && it.stack_height == failed.stack_height
-                && it.program_id == failed.program_id
-        };
-        self.invocations().into_iter().rev().find(is_it).map(|it| it.data)
     }
 }
 
@@ -242,17 +262,6 @@ fn list(items: &[String]) -> String {
 
 fn is_loader(owner: &Pubkey) -> bool {
     *owner == native_loader::ID || selkie_svm::Loader::of(owner).is_some()
-}
-
-fn too_few(failed: &FailedInstruction, name: &str, named: &[NamedAccount]) -> String {
-    let count = failed.accounts.len();
-    match named.get(count..).filter(|it| !it.is_empty()) {
-        Some(missing) => {
-            let missing: Vec<String> = missing.iter().map(|it| format!("`{}`", it.name)).collect();
-            format!("`{name}` was given {count} accounts, without {}", list(&missing))
-        }
-        None => format!("the instruction was given {count} accounts"),
-    }
 }
 
 impl Svm {

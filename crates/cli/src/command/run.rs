@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie::{ErrorPlace, ErrorSources, InstructionError, custom_error, programs::errors};
+use selkie::{
+    ErrorPlace, ErrorSources, FailedAccount, FailedInstruction, InstructionError, custom_error,
+    programs::errors,
+};
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_report::trace::write_step;
@@ -88,6 +91,7 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         limit: args.limit,
         names: &names,
         error_name: error_name(args, &file, &scenario.instruction.program_id, &receipt),
+        explanations: explain(args, &scenario, &names, &receipt),
     };
     if ui.json {
         ui.object(&report.as_json())?;
@@ -113,6 +117,47 @@ fn error_name(
     let path = is_own.then_some(args.program.as_path());
     let name = custom_error(&of, code, &ErrorSources { logs, path, elf });
     name.map(|it| it.to_string())
+}
+
+/// Says which accounts an error is about that the program returned itself.
+fn explain(
+    args: &RunArgs,
+    scenario: &Scenario,
+    names: &Names,
+    receipt: &InstructionResult,
+) -> Vec<String> {
+    let instruction = &scenario.instruction;
+    let program_id = instruction.program_id;
+    let is_own = |line: &String| {
+        let failed = line.strip_prefix("Program ").and_then(|it| it.split_once(" failed: "));
+        failed.is_none_or(|(id, _)| id == program_id.to_string())
+    };
+    let Some(error) = receipt.result.as_ref().err().filter(|_| receipt.logs.iter().all(is_own))
+    else {
+        return Vec::new();
+    };
+    let accounts = instruction.accounts.iter().map(|meta| {
+        let known = receipt.accounts.iter().find(|(key, _)| *key == meta.pubkey);
+        let account = known.map(|(_, account)| account.clone()).unwrap_or_default();
+        FailedAccount {
+            key: meta.pubkey,
+            is_signer: meta.is_signer,
+            is_writable: meta.is_writable,
+            owner: account.owner,
+            lamports: account.lamports,
+            data_len: account.data.len(),
+            is_executable: account.executable,
+        }
+    });
+    let failed = FailedInstruction {
+        instruction_index: 0,
+        stack_height: 1,
+        program_id,
+        error: error.clone(),
+        accounts: accounts.collect(),
+    };
+    let sources = ErrorSources { logs: &receipt.logs, path: Some(&args.program), elf: None };
+    failed.explain(&instruction.data, &sources, &|key| names.label(key))
 }
 
 fn load(file: &ProgramFile, loader: Loader, features: FeatureSet) -> Result<Program, LoadError> {
@@ -213,6 +258,8 @@ struct Report<'a> {
     names: &'a Names,
     /// What the custom error means that the program returned, if that is known.
     error_name: Option<String>,
+    /// Which accounts the program's error is about.
+    explanations: Vec<String>,
 }
 
 impl Report<'_> {
@@ -266,7 +313,7 @@ impl Report<'_> {
         if let Some(run) = run {
             trap::show(ui, run, self.file, &self.map, &self.receipt.logs)?;
         }
-        for note in &self.receipt.notes {
+        for note in self.receipt.notes.iter().chain(&self.explanations) {
             let note = self.names.annotate(note);
             let note = ui.line(&note);
             writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
@@ -299,7 +346,7 @@ impl Report<'_> {
             "error_place": self.error_place.as_ref().map(trap::place_json),
             "changed": changed.collect::<Vec<_>>(),
             "accounts": accounts.collect::<Vec<_>>(),
-            "notes": self.receipt.notes,
+            "notes": self.receipt.notes.iter().chain(&self.explanations).collect::<Vec<_>>(),
         })
     }
 }
