@@ -8,13 +8,12 @@ use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, SourceMap, demangle};
 use selkie_isa::Version;
 use selkie_isa::input;
-use selkie_svm::{FeatureSet, Pubkey, Purpose, elf_environment};
+use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use serde_json::json;
 
 pub(crate) use crate::files::is_source;
 use crate::{
-    args::{AssemblerArgs, program::STATE_FILE},
-    names::Names,
+    args::AssemblerArgs,
     render::count,
     ui::{Advise as _, Ui},
 };
@@ -45,20 +44,7 @@ impl ProgramFile {
                 None => Err(Refused),
             });
         }
-        let elf = match (input::named(path), deployed_as(path)) {
-            (Err(error), Some(id)) if error.kind() == io::ErrorKind::NotFound => {
-                let text = path.display();
-                let what = match text.to_string() == id.to_string() {
-                    true => anyhow!("{text} is an address, not a file"),
-                    false => anyhow!("there is no file {text}; it is the name of {id}"),
-                };
-                return Err(what).advise(format!(
-                    "this command takes a file; `selkie program dump {text} FILE.so` writes that of a \
-                     deployed program, and `selkie send --program {text}` calls it"
-                ));
-            }
-            (read, _) => explained(read, path)?,
-        };
+        let elf = read(path)?;
         let debug = selkie::debug_file(path, &elf);
         Ok(Ok(Self { elf, debug }))
     }
@@ -79,25 +65,16 @@ impl ProgramFile {
     }
 }
 
-/// Reads a file, or a pipe to its end.
+/// Reads a file, or a pipe to its end. The error names a file that may be meant.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    explained(input::named(path), path)
-}
-
-/// Names the file that could not be read, and what may be meant.
-fn explained(read: io::Result<Vec<u8>>, path: &Path) -> Result<Vec<u8>> {
-    let Err(error) = read else { return Ok(read?) };
-    let advice = selkie::path_hint(path).unwrap_or_else(|| match path.extension() {
-        None => "check the name: programs end in .so, sources in .s".to_owned(),
-        Some(_) => "check the path; it is relative to the current folder".to_owned(),
-    });
-    Err(error).with_context(|| format!("cannot read {}", path.display())).advise(advice)
-}
-
-/// Returns the address that a text in the place of a file's path is, by itself or by its name.
-fn deployed_as(path: &Path) -> Option<Pubkey> {
-    let text = path.to_str().filter(|it| !it.contains(['/', '.']))?;
-    Names::load(Path::new(STATE_FILE)).ok()?.address(text).ok()
+    let read = input::named(path).with_context(|| format!("cannot read {}", path.display()));
+    read.or_else(|error| {
+        let advice = selkie::path_hint(path).unwrap_or_else(|| match path.extension() {
+            None => "check the name: programs end in .so, sources in .s".to_owned(),
+            Some(_) => "check the path; it is relative to the current folder".to_owned(),
+        });
+        Err(error).advise(advice)
+    })
 }
 
 /// Reads standard input to its end.

@@ -54,7 +54,7 @@ const UNIT: &str = "src/lib.rs/@/vault.0123456789abcdef-cgu.0";
 fn enumerations_of_own_crates_are_found() {
     let file = file(
         UNIT,
-        "/home/ada/vault",
+        "/users/ada/vault",
         &[
             (&["core", "num"], "ParseError", &["Zero", "One"]),
             (&["spl_token", "error"], "TokenError", &["NotRentExempt", "InsufficientFunds"]),
@@ -76,18 +76,18 @@ fn enumerations_of_own_crates_are_found() {
 
 #[test]
 fn a_crate_from_a_registry_is_not_own() {
-    let folder = "/home/ada/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0";
-    let other = "/home/ada/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0/src/lib.rs\
+    let folder = "/users/ada/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0";
+    let other = "/users/ada/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/vault-1.0.0/src/lib.rs\
                  /@/vault.0123456789abcdef-cgu.0";
     let enums: &[Given<'_>] = &[(&["vault"], "VaultError", &["Empty"])];
     assert_eq!(error_enums(file(UNIT, folder, enums)), []);
-    assert_eq!(error_enums(file(other, "/home/ada/mine", enums)), []);
+    assert_eq!(error_enums(file(other, "/users/ada/mine", enums)), []);
 }
 
 #[test]
 fn enumerations_of_c_have_no_namespace() {
     let enums: &[Given<'_>] = &[(&[], "vault_error", &["VAULT_EMPTY"]), (&[], "side", &["LEFT"])];
-    let found = error_enums(file("vault.c", "/home/ada/vault", enums));
+    let found = error_enums(file("vault.c", "/users/ada/vault", enums));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].variant(0), Some("VAULT_EMPTY"));
     assert_eq!(error_enums(file("stdio.c", "/usr/include", enums)), []);
@@ -95,7 +95,7 @@ fn enumerations_of_c_have_no_namespace() {
 
 #[test]
 fn broken_files_have_none() {
-    let whole = file(UNIT, "/home/ada/vault", &[(&["vault"], "VaultError", &["Empty", "Full"])]);
+    let whole = file(UNIT, "/users/ada/vault", &[(&["vault"], "VaultError", &["Empty", "Full"])]);
     for at in 64..whole.len() {
         let mut broken = whole.clone();
         broken[at] ^= 0xff;

@@ -51,6 +51,7 @@ mod journal;
 mod json;
 pub mod loader;
 pub mod names;
+mod naming;
 mod options;
 mod origin;
 mod process;

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::{
     args::RunArgs,
     changes::{AccountChange, account_json},
-    names::Names,
+    names::{self, Names},
     program::ProgramFile,
     render::{instruction_text, show_instruction},
     scenario::Scenario,
@@ -39,6 +39,7 @@ mod trap;
 
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     ui.show_raw(args.raw);
+    names::refuse_address(&args.program)?;
     let saved = surroundings::saved(args)?;
     let (mut scenario, mut names) = surroundings::scenario(args)?;
     let svm = match &args.surroundings.url {
