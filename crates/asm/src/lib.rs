@@ -32,7 +32,6 @@
 //! | `labels`, `checks` | symbols of labels; checks of a whole program or object |
 //! | `dwarf` | debug information |
 //! | [`diagnostic`], `render` | diagnostics, and their rendering |
-//! | [`suggest`] | suggestions for misspelt names |
 //! | [`directives`] | the directives, one row each |
 //! | [`syntax`], `analysis` | a source as lines of tokens, and its definitions, for editors |
 //! | `format` | the formatter |
@@ -63,7 +62,6 @@ mod program;
 mod render;
 mod session;
 pub mod source;
-pub mod suggest;
 mod symbols;
 pub mod syntax;
 mod value;

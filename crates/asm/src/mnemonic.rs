@@ -13,7 +13,6 @@ use crate::{
     names::FastMap,
     session::Session,
     source::Span,
-    suggest,
 };
 
 /// The rows with a mnemonic, and the width in a mnemonic like `le16`.
@@ -65,7 +64,7 @@ pub(crate) fn words() -> impl Iterator<Item = &'static str> {
 /// Returns the mnemonic of `version` of which `text` is probably a misspelling.
 pub(crate) fn suggest(text: &str, version: Version) -> Option<String> {
     let all: Vec<_> = syntax::mnemonics(version).collect();
-    suggest::nearest(text, all.iter().map(AsRef::as_ref)).map(str::to_owned)
+    selkie_isa::suggest::nearest(text, all.iter().map(AsRef::as_ref)).map(str::to_owned)
 }
 
 /// An operand as it was written.

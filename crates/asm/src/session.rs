@@ -9,7 +9,6 @@ use crate::{
     names::{Name, Names},
     options::Options,
     source::{Sources, Span},
-    suggest,
     symbols::{Def, Symbols},
 };
 
@@ -117,7 +116,7 @@ impl<'o> Session<'o> {
         if !self.may_suggest() {
             return None;
         }
-        suggest::nearest(text, all).map(str::to_owned)
+        selkie_isa::suggest::nearest(text, all).map(str::to_owned)
     }
 
     /// Whether to search for a suggestion: only for the first diagnostics, since each search takes

@@ -29,8 +29,14 @@ impl AccountChange<'_> {
         })
     }
 
-    /// Shows the change under `title`, which contains the address.
-    pub(crate) fn show(&self, ui: &mut Ui, title: &str) -> Result<()> {
+    /// Shows the change under `title`, which contains the address. `name` renders the addresses of
+    /// owners.
+    pub(crate) fn show(
+        &self,
+        ui: &mut Ui,
+        title: &str,
+        name: &dyn Fn(&Pubkey) -> String,
+    ) -> Result<()> {
         let Self { before, after, .. } = self;
         writeln!(ui.out, "{STRONG}account{STRONG:#} {title}")?;
         let mut row = |field: &str, old: &dyn ToString, new: &dyn ToString| {
@@ -41,7 +47,7 @@ impl AccountChange<'_> {
             writeln!(ui.out, "    {field}  {DIM}{old}{DIM:#} → {STRONG}{new}{STRONG:#}")
         };
         row("lamports", &before.lamports, &after.lamports)?;
-        row("owner", &before.owner, &after.owner)?;
+        row("owner", &name(&before.owner), &name(&after.owner))?;
         row("executable", &before.executable, &after.executable)?;
         row("data length", &before.data.len(), &after.data.len())?;
         for range in changes(&before.data, &after.data) {

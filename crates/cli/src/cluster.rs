@@ -86,7 +86,17 @@ impl Cluster {
         let svm = Svm::load(&path)
             .with_context(|| format!("cannot load the cluster in {}", path.display()))?;
         let (new_keys, notes) = (Vec::new(), Vec::new());
-        Ok(Self { svm, remote: None, path, new_keys, notes, _lock: lock })
+        let mut cluster = Self { svm, remote: None, path, new_keys, notes, _lock: lock };
+        cluster.name_accounts();
+        Ok(cluster)
+    }
+
+    /// Gives the accounts their names, for receipts. A file of names that cannot be read is reported by
+    /// commands that take names.
+    fn name_accounts(&mut self) {
+        if let Ok(names) = Names::load(&self.path) {
+            names.give_to(&mut self.svm);
+        }
     }
 
     /// Begins a copy of a running cluster, with its features and sysvars, in its next slot: that is
@@ -98,6 +108,7 @@ impl Cluster {
         let (new_keys, notes) = (Vec::new(), Vec::new());
         let mut copy = Self { svm, remote, path, new_keys, notes, _lock: None };
         copy.fetch(SYSVARS)?;
+        copy.name_accounts();
         Ok(copy)
     }
 

@@ -4,16 +4,22 @@
 //! cluster. The names of well-known programs and sysvars are reserved.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use selkie::{Keypair, Pubkey, Signer as _, ids, programs, token};
-use selkie_asm::suggest::nearest;
+use selkie::{Keypair, Pubkey, Signer as _, Svm, names::well_known, programs, token};
+use selkie_isa::suggest::nearest;
 
-use crate::{args::program::StateArgs, data, keys, program::read, ui::Advise as _};
+use crate::{
+    args::program::{STATE_FILE, StateArgs},
+    data, keys,
+    program::read,
+    ui::Advise as _,
+};
 
 /// The name of the account that pays for transactions.
 pub(crate) const PAYER: &str = "payer";
@@ -26,43 +32,14 @@ const SEEDS_MAX: usize = 16;
 const FORMS: &str = "an address is 32 bytes in base58, a name, a key file, test:NAME, \
                      pda:PROGRAM:SEED,… or ata:OWNER:MINT";
 
-/// Names of sysvars and other well-known addresses.
-#[allow(deprecated, reason = "old programs still take these sysvars")]
-const WELL_KNOWN: &[(&str, Pubkey)] = &[
-    ("ata", programs::ASSOCIATED_TOKEN.id),
-    ("native-mint", Pubkey::from_str_const("So11111111111111111111111111111111111111112")),
-    ("clock", ids::sysvar::clock::ID),
-    ("rent", ids::sysvar::rent::ID),
-    ("epoch-schedule", ids::sysvar::epoch_schedule::ID),
-    ("epoch-rewards", ids::sysvar::epoch_rewards::ID),
-    ("instructions", ids::sysvar::instructions::ID),
-    ("last-restart-slot", ids::sysvar::last_restart_slot::ID),
-    ("recent-blockhashes", ids::sysvar::recent_blockhashes::ID),
-    ("slot-hashes", ids::sysvar::slot_hashes::ID),
-    ("slot-history", ids::sysvar::slot_history::ID),
-    ("stake-history", ids::sysvar::stake_history::ID),
-];
-
-/// Returns the well-known names with their addresses. The first name of an address is shown.
-fn well_known() -> impl Iterator<Item = (String, Pubkey)> {
-    let builtins = selkie_builtins::PROGRAMS.iter().map(|row| (short(row.name), row.address));
-    let programs = programs::ALL.iter().map(|program| (program.name.to_owned(), program.id));
-    let others = WELL_KNOWN.iter().map(|(name, id)| ((*name).to_owned(), *id));
-    builtins.chain(programs).chain(others)
-}
-
-/// Returns the name of a builtin program as one word: `compute-budget` for "compute budget program".
-fn short(name: &str) -> String {
-    let name = name.trim_end_matches(" program").trim_end_matches(" precompile");
-    name.to_lowercase().replace(' ', "-")
-}
-
 /// Resolves addresses and keys by the names of a cluster.
 pub(crate) struct Names {
     state: PathBuf,
     /// User-defined names with an address, `test:NAME`, or the path of a key file.
     defined: BTreeMap<String, String>,
     payer: Option<Payer>,
+    /// Names of this command alone: of the program that it runs.
+    own: BTreeMap<Pubkey, String>,
 }
 
 /// The fee payer.
@@ -88,7 +65,7 @@ impl Clone for Payer {
 impl Names {
     /// Returns the names that need no cluster.
     pub(crate) fn well_known() -> Self {
-        Self { state: PathBuf::new(), defined: BTreeMap::new(), payer: None }
+        Self { state: PathBuf::new(), defined: BTreeMap::new(), payer: None, own: BTreeMap::new() }
     }
 
     /// Loads the names of the cluster in this file.
@@ -118,6 +95,22 @@ impl Names {
     /// Sets what the name `payer` resolves to.
     pub(crate) fn set_payer(&mut self, payer: Payer) {
         self.payer = Some(payer);
+    }
+
+    /// Names an account for this command.
+    pub(crate) fn add_own(&mut self, key: Pubkey, name: &str) {
+        self.own.insert(key, name.to_owned());
+    }
+
+    /// Gives the names to the accounts of a chain, whose receipts and replays then have them.
+    pub(crate) fn give_to(&self, svm: &mut Svm) {
+        let defined = self.defined.keys().filter_map(|it| Some((self.address(it).ok()?, it)));
+        let payer = self.payer.as_ref().map(|it| (it.address, PAYER));
+        let own = self.own.iter().map(|(key, name)| (*key, name.as_str()));
+        for (key, name) in payer.into_iter().chain(own) {
+            svm.set_name(key, name);
+        }
+        defined.for_each(|(key, name)| svm.set_name(key, name));
     }
 
     /// Defines names, each as `NAME=ADDRESS`, and writes them beside the state.
@@ -292,26 +285,44 @@ impl Names {
             is_it(kept) || self.key_file(name).is_some_and(|path| keys::is_of(&path, address))
         });
         let defined = defined.map(|(name, _)| name.clone());
+        let payer = self.payer.as_ref().filter(|it| it.address == *address);
         defined
-            .or_else(|| well_known().find(|(_, id)| id == address).map(|(name, _)| name))
-            .or_else(|| {
-                let payer = self.payer.as_ref().map(|it| it.address);
-                (payer == Some(*address)).then(|| PAYER.to_owned())
-            })
+            .or_else(|| self.own.get(address).cloned())
+            .or_else(|| payer.map(|_| PAYER.to_owned()))
+            .or_else(|| selkie::names::name_of(address))
     }
 
-    /// Formats an address, followed by its name in parentheses if it has one.
+    /// Returns the address of a name that was defined for the cluster.
+    pub(crate) fn defined(&self, name: &str) -> Option<Pubkey> {
+        self.defined.contains_key(name).then(|| self.address(name).ok()).flatten()
+    }
+
+    /// Returns an account that exists and has a name like that of an address.
+    pub(crate) fn similar(&self, key: &Pubkey, svm: &Svm) -> Option<(String, Pubkey)> {
+        let name = self.label(key)?;
+        let all = self.defined.keys().filter_map(|it| Some((it.as_str(), self.address(it).ok()?)));
+        let all: BTreeMap<&str, Pubkey> =
+            all.filter(|(_, it)| it != key && svm.shared_account(it).is_some()).collect();
+        // A name of `test:` may be defined for another address.
+        let found = all.get_key_value(name.as_str()).map(|(found, _)| *found);
+        let found = found.or_else(|| nearest(&name, all.keys().copied()))?;
+        Some((found.to_owned(), all[found]))
+    }
+
+    /// Formats an address with its name before it, if it has one.
     pub(crate) fn show(&self, address: &Pubkey) -> String {
-        match self.label(address) {
-            Some(name) => format!("{address} ({name})"),
-            None => address.to_string(),
-        }
+        selkie::names::show(address, self.label(address).as_deref())
+    }
+
+    /// Adds names to the addresses in a line of a log or a note.
+    pub(crate) fn annotate<'t>(&self, line: &'t str) -> Cow<'t, str> {
+        selkie::names::annotate(line, |key| self.label(key))
     }
 
     fn advice(&self, text: &str) -> String {
-        let known: Vec<String> = well_known().map(|(name, _)| name).collect();
+        let known: Vec<Cow<'_, str>> = well_known().map(|(name, _)| name).collect();
         let defined = self.defined.keys().map(String::as_str);
-        match nearest(text, defined.chain(known.iter().map(String::as_str))) {
+        match nearest(text, defined.chain(known.iter().map(|it| &**it))) {
             Some(name) => format!("did you mean `{name}`?"),
             None => FORMS.to_owned(),
         }
@@ -321,6 +332,23 @@ impl Names {
 /// Resolves an address by the names of a cluster.
 pub(crate) fn find(state: &StateArgs, text: &str) -> Result<Pubkey> {
     Names::load(&state.state)?.address(text)
+}
+
+/// Refuses a program that is given by its address or name to a command that takes a file.
+pub(crate) fn refuse_address(path: &Path) -> Result<()> {
+    let names = Names::load(Path::new(STATE_FILE)).unwrap_or_else(|_| Names::well_known());
+    let text = path.to_str().filter(|it| !it.contains(['/', '.']) && !path.exists());
+    let Some((text, id)) = text.and_then(|it| Some((it, names.address(it).ok()?))) else {
+        return Ok(());
+    };
+    let what = match text == id.to_string() {
+        true => anyhow!("{text} is an address, not a file"),
+        false => anyhow!("there is no file {text}; it is the name of {id}"),
+    };
+    Err(what).advise(format!(
+        "this command takes a file; `selkie program dump {text} FILE.so` writes that of a deployed \
+         program, and `selkie send --program {text}` calls it"
+    ))
 }
 
 fn check_name(name: &str) -> Result<()> {
@@ -351,6 +379,7 @@ mod tests {
             state: "nowhere.state".into(),
             defined: defined.into_iter().map(|(name, kept)| (name.to_owned(), kept)).collect(),
             payer: Some(Payer::of_key(selkie::keypair("payer"))),
+            own: BTreeMap::new(),
         }
     }
 
@@ -362,9 +391,9 @@ mod tests {
     fn names_resolve_to_addresses() {
         let alice = selkie::keypair("alice").pubkey();
         check("system", selkie::system::ID);
-        check("compute-budget", ids::compute_budget::ID);
+        check("compute-budget", selkie::ids::compute_budget::ID);
         check("token", programs::TOKEN.id);
-        check("clock", ids::sysvar::clock::ID);
+        check("clock", selkie::ids::sysvar::clock::ID);
         check("alice", alice);
         check("test:alice", alice);
         check("payer", selkie::keypair("payer").pubkey());
@@ -409,7 +438,7 @@ mod tests {
     #[test]
     fn known_addresses_are_shown_with_their_names() {
         let alice = selkie::keypair("alice").pubkey();
-        assert_eq!(names().show(&alice), format!("{alice} (alice)"));
+        assert_eq!(names().show(&alice), format!("alice ({alice})"));
         assert_eq!(names().label(&selkie::keypair("payer").pubkey()).as_deref(), Some("payer"));
         assert_eq!(names().label(&Pubkey::new_from_array([9; 32])), None);
     }

@@ -65,14 +65,16 @@ impl ProgramFile {
     }
 }
 
-/// Reads a file, or a pipe to its end.
+/// Reads a file, or a pipe to its end. The error names a file that may be meant.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    let advice = match path.extension() {
-        None => "check the name: programs end in .so, sources in .s",
-        Some(_) => "check the path; it is relative to the current folder",
-    };
     let read = input::named(path).with_context(|| format!("cannot read {}", path.display()));
-    read.advise(advice)
+    read.or_else(|error| {
+        let advice = selkie::path_hint(path).unwrap_or_else(|| match path.extension() {
+            None => "check the name: programs end in .so, sources in .s".to_owned(),
+            Some(_) => "check the path; it is relative to the current folder".to_owned(),
+        });
+        Err(error).advise(advice)
+    })
 }
 
 /// Reads standard input to its end.

@@ -60,6 +60,14 @@ pub(crate) fn unsigned(transaction: &VersionedTransaction) -> Vec<Pubkey> {
     missing.map(|(address, _)| *address).collect()
 }
 
+/// Returns the first instruction that takes an account, and its place among the instruction's accounts.
+pub(crate) fn use_of(message: &VersionedMessage, key: &Pubkey) -> Option<(usize, usize)> {
+    let keys = message.static_account_keys();
+    let is_it = |index: &u8| keys.get(usize::from(*index)) == Some(key);
+    let mut all = message.instructions().iter().enumerate();
+    all.find_map(|(number, it)| Some((number, it.accounts.iter().position(is_it)?)))
+}
+
 /// Shows what a command did, with the signature, fee and compute units as JSON.
 pub(crate) fn show_done(ui: &mut Ui, receipt: &Receipt, done: Done) -> Result<Status> {
     if ui.json {
@@ -107,7 +115,8 @@ impl Report<'_> {
 
     fn show(&self, ui: &mut Ui) -> Result<()> {
         for line in &self.receipt.logs {
-            let line = ui.line(line);
+            let line = self.names.annotate(line);
+            let line = ui.line(&line);
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
         self.show_instructions(ui)?;
@@ -115,7 +124,7 @@ impl Report<'_> {
             show_return_data(ui, &returned.data)?;
         }
         for change in self.changes() {
-            change.show(ui, &self.title(&change))?;
+            change.show(ui, &self.title(&change), &|key| self.names.show(key))?;
         }
         self.show_result(ui)
     }
@@ -165,6 +174,10 @@ impl Report<'_> {
                     _ => "failed",
                 };
                 write!(ui.out, "{BAD}{outcome}{BAD:#}  {STRONG}{error}{STRONG:#}")?;
+                if let Some(name) = receipt.error_name() {
+                    let name = name.to_string();
+                    write!(ui.out, " {}", ui.line(&name))?;
+                }
             }
         }
         if receipt.stage > selkie::Stage::Dropped {
@@ -178,14 +191,20 @@ impl Report<'_> {
             let (index, height) = (failed.instruction_index, failed.stack_height);
             writeln!(ui.out, "  in instruction #{index}, stack height {height}: {program}")?;
         }
-        for note in &receipt.notes {
-            let note = ui.line(note);
+        for note in self.notes() {
+            let note = ui.line(&note);
             writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
         }
         if let Some(help) = self.help() {
             writeln!(ui.out, "{NOTE}help{NOTE:#}: {help}")?;
         }
         Ok(())
+    }
+
+    /// Returns the notes of the runtime, and what is known of the accounts at fault.
+    fn notes(&self) -> Vec<String> {
+        let notes = self.receipt.notes.iter().map(|it| self.names.annotate(it).into_owned());
+        notes.chain(self.receipt.explanations()).collect()
     }
 
     /// Returns what to do about the error, if known.
@@ -239,6 +258,7 @@ impl Report<'_> {
                 "stack_height": failed.stack_height,
                 "program_id": failed.program_id.to_string(),
                 "error": failed.error.to_string(),
+                "accounts": failed.accounts.iter().map(|it| it.key.to_string()).collect::<Vec<_>>(),
             })
         });
         let changed: Vec<Value> = self.changes().map(|change| change.json()).collect();
@@ -246,6 +266,7 @@ impl Report<'_> {
             "success": receipt.is_ok(),
             "simulated": self.how == How::Simulated,
             "error": receipt.result.as_ref().err().map(ToString::to_string),
+            "error_name": receipt.error_name().map(|it| it.to_string()),
             "failed_instruction": failed,
             "signature": receipt.signature().to_string(),
             "slot": receipt.slot,
@@ -256,7 +277,7 @@ impl Report<'_> {
             "instructions": invocations.collect::<Vec<_>>(),
             "return_data": receipt.return_data.as_ref().map(|it| BASE64_STANDARD.encode(&it.data)),
             "changed": changed,
-            "notes": receipt.notes,
+            "notes": self.notes(),
             "help": self.help(),
         })
     }

@@ -46,6 +46,7 @@ impl Session {
     /// Defines the names for a command that needs no payer.
     pub(crate) fn without_payer(mut self) -> Result<Self> {
         self.names.define(&self.names_by_payer)?;
+        self.names.give_to(&mut self.cluster.svm);
         Ok(self)
     }
 
@@ -101,6 +102,7 @@ impl Session {
         };
         self.names.set_payer(payer.clone());
         self.names.define(&self.names_by_payer)?;
+        self.names.give_to(&mut self.cluster.svm);
         self.cluster.fund(&payer.address)?;
         Ok(payer)
     }

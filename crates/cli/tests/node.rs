@@ -82,7 +82,33 @@ fn traces_are_the_calls_of_each_transaction() {
     let mut node = Node::start(&["--traces"]);
     node.check(&folder, "airdrop 2");
     node.find("ok ");
-    assert_eq!(node.find("CU").trim(), "11111111111111111111111111111111 (system) 150 CU");
+    assert_eq!(node.find("CU").trim(), "system (11111111111111111111111111111111) 150 CU");
+}
+
+#[test]
+fn a_failed_transaction_is_logged_with_the_name_of_its_error() {
+    let folder = folder("node-failed");
+    let mut node = Node::start(&[]);
+    node.check(&folder, "airdrop 2");
+    let line = "send --json --sign-only --payer test:payer --program system --data u32:2,u64:9000000000 \
+                --accounts payer:ws --accounts test:bob:w --url";
+    let mut arguments: Vec<&str> = line.split_whitespace().collect();
+    arguments.push(&node.url);
+    let signed = selkie(&folder, &arguments).json();
+    let transaction = signed["transaction"].as_str().unwrap();
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"sendTransaction","params":["{transaction}",{{"encoding":"base64","skipPreflight":true}}]}}"#
+    );
+    let mut stream = TcpStream::connect(&node.url["http://".len()..]).unwrap();
+    let length = body.len();
+    let head =
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close";
+    write!(stream, "{head}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+    let failed = node.find("failed");
+    let error = "custom program error: 0x1 ResultWithNegativeLamports (system)";
+    assert!(failed.ends_with(error), "{failed}");
+    let line = node.find("invoke [1]");
+    assert_eq!(line.trim(), "Program 11111111111111111111111111111111 (system) invoke [1]");
 }
 
 #[test]

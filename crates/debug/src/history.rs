@@ -10,7 +10,10 @@ use core::{
 };
 use std::{collections::BTreeSet, sync::Arc};
 
-use selkie::{ErrorPlace, Pubkey};
+use selkie::{
+    ErrorPlace, InstructionError, Pubkey,
+    programs::errors::{self, ErrorName},
+};
 use selkie_inspect::{Labels, instruction_text};
 use selkie_isa::input;
 use selkie_isa::layout::SLOT_BYTES;
@@ -184,12 +187,37 @@ impl History {
         let programs = self.timeline.invocations().iter().map(|it| index(&it.program));
         self.program_of = programs.map(|it| it.unwrap_or(usize::MAX)).collect();
         self.events = events::read(&self.timeline);
+        self.name_errors();
         let receipt = self.timeline.receipt();
         let units = receipt.compute_units;
         self.result = match &receipt.result {
             Ok(()) => format!("success, {units} compute units"),
-            Err(error) => format!("{error}, {units} compute units"),
+            Err(error) => {
+                let name = self.error_name().map_or_else(String::new, |name| format!(" {name}"));
+                format!("{error}{name}, {units} compute units")
+            }
         };
+    }
+
+    /// Adds the name of the transaction's error to the events of it.
+    fn name_errors(&mut self) {
+        let Some(name) = self.error_name() else { return };
+        let failed = self.timeline.receipt().failed_instruction.as_ref();
+        let Some(text) = failed.map(|it| it.error.to_string()) else { return };
+        for event in self.events.iter_mut().filter(|it| it.kind.is_failure() && it.text == text) {
+            event.text = format!("{text} {name}");
+        }
+    }
+
+    /// Returns what the custom error means that made the transaction fail, if that is known.
+    fn error_name(&self) -> Option<ErrorName> {
+        let receipt = self.timeline.receipt();
+        let failed = receipt.failed_instruction.as_ref()?;
+        let InstructionError::Custom(code) = failed.error else { return None };
+        match self.views.iter().find(|it| it.id == failed.program_id) {
+            Some(view) => view.error_name(code, &receipt.logs),
+            None => errors::decode(&failed.program_id, code, &receipt.logs),
+        }
     }
 
     /// Returns the programs that run in it.

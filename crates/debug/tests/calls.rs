@@ -121,7 +121,7 @@ fn accounts_are_as_the_program_sees_them() {
         let accounts = session.accounts();
         accounts.iter().filter(|it| it.text.ends_with(program)).count()
     };
-    let token = programs::TOKEN.id.to_string();
+    let token = format!("token ({})", programs::TOKEN.id);
     let seen = session.accounts();
     assert!(seen.iter().any(|it| it.value.address().is_some()), "{seen:?}");
     let before = owned(&session, &token);

@@ -43,7 +43,7 @@ pub use crate::{
     error::ElfError,
     executable::{Executable, ExecutableParts, ReadOnly, SharedBytes},
     functions::{Function, Functions},
-    not_sbpf::{NotSbpf, is_truncated},
+    not_sbpf::{Content, NotSbpf, is_truncated},
     sections::{Section, Sections, Symbol},
     strip::{declared_version, strip},
     tables::DYNAMIC_NAME_BYTES_MAX,

@@ -13,6 +13,7 @@
 //! | [`backtrace`] | the frames around an instruction, from the user's own code on |
 //! | `own` | which source files are the user's own, and which a library's |
 //! | [`dwarf`] | the DWARF sections of a file, if they can be read in linear time |
+//! | `error_enums` | the enumerations of errors that own code defines |
 //! | [`symbols`] | the functions of a symbol table; demangling |
 //! | [`stack`] | the stack use of each function |
 //! | [`frame`] | tracking of the frame pointer through instructions |
@@ -25,6 +26,7 @@
 pub mod backtrace;
 pub mod cfg;
 pub mod dwarf;
+mod error_enums;
 pub mod frame;
 mod image;
 pub mod listing;
@@ -39,6 +41,7 @@ pub mod symbols;
 pub use crate::{
     backtrace::{Backtrace, BacktraceFrame},
     cfg::{Block, DotOptions, Graph},
+    error_enums::{ErrorEnum, error_enums},
     listing::{Line, Listing, TextOptions},
     names::Labels,
     own::{OwnCode, is_library},

@@ -13,6 +13,7 @@
 //! | [`insn`] | [`Slot`] and [`Insn`]: decoding and encoding of eight-byte words |
 //! | [`syntax`] | operand shapes, mnemonic look-up, disassembly |
 //! | [`layout`] | the guest address space, limits of the stack and heap |
+//! | [`suggest`] | suggestions for misspelt names |
 //! | [`truncate`] | truncation of long names in messages |
 //! | [`symbol`] | the hashes by which bytecode refers to names |
 
@@ -22,6 +23,7 @@ pub mod insn;
 pub mod layout;
 pub mod op;
 pub mod plain;
+pub mod suggest;
 pub mod symbol;
 pub mod syntax;
 pub mod table;

@@ -280,7 +280,7 @@ impl<'a> Program<'a> {
             let mut names: Vec<&str> = self.globals.keys().copied().collect();
             names.sort_unstable();
             let known = names.into_iter().chain(routines::names().map(|it| -> &str { it }));
-            let meant = selkie_asm::suggest::nearest(name, known);
+            let meant = selkie_isa::suggest::nearest(name, known);
             let help = match (routines::advice_of_builtin(name), meant) {
                 (Some(advice), _) => advice.to_owned(),
                 (None, Some(meant)) => format!("did you mean `{meant}`?"),
@@ -321,7 +321,7 @@ impl<'a> Program<'a> {
         let mut functions: Vec<&str> = self.functions().collect();
         functions.sort_unstable();
         let error = LinkError::new(format!("no entry function `{name}`"));
-        match selkie_asm::suggest::nearest(name, functions.iter().copied()) {
+        match selkie_isa::suggest::nearest(name, functions.iter().copied()) {
             Some(meant) => error.help(format!("did you mean `{meant}`? --entry {meant}")),
             None if functions.is_empty() => error.help(
                 "no object defines a global function; in Rust, `entrypoint!` or Anchor's `#[program]` \

@@ -8,6 +8,7 @@
 //! | [`WellKnownProgram`] | a program: name, address, loader, ELF file |
 //! | [`MAINNET`], [`ALL`] | the programs of mainnet, and those including older versions |
 //! | [`accounts`] | the accounts of mainnet's programs and the native mint, created when first read |
+//! | [`errors`] | the names of the custom errors of well-known programs |
 //! | [`token`] | mints and token accounts, made and changed without transactions |
 //! | [`program_accounts`] | creates the accounts of any program |
 
@@ -16,6 +17,7 @@
 
 mod account;
 pub mod accounts;
+pub mod errors;
 pub mod token;
 
 use core::fmt;

@@ -8,7 +8,8 @@ use std::{
 };
 
 use selkie::{
-    FeatureSet, Pubkey,
+    ErrorSources, FeatureSet, Pubkey, custom_error,
+    programs::errors::ErrorName,
     runtime::{Purpose, elf_environment},
 };
 use selkie_inspect::{Graph, Labels, Program, SourceMap, Style, code, demangle, instruction_text};
@@ -110,6 +111,19 @@ impl ProgramView {
     pub fn function_at(&self, pc: usize) -> Option<(u32, String)> {
         let (start, name) = self.program.function_at(u32::try_from(pc).ok()?)?;
         Some((start, demangle(name)))
+    }
+
+    /// Returns what a custom error of the program means; `None` if nothing tells. The description of the
+    /// program's interface is looked for beside the file that the symbols are from.
+    #[must_use]
+    pub fn error_name(&self, code: u32, logs: &[String]) -> Option<ErrorName> {
+        // Beside a program `vault.so` is `vault.so.debug`.
+        let path = self.debug_file.as_deref().map(|file| match file.extension() {
+            Some(it) if it == "debug" => file.with_extension(""),
+            _ => file.to_owned(),
+        });
+        let (path, elf) = (path.as_deref(), Some(self.elf.as_slice()));
+        custom_error(&self.id, code, &ErrorSources { logs, path, elf })
     }
 
     /// Returns the text of the instruction at a slot, with the names of what it refers to.

@@ -2,7 +2,13 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use selkie::{Pubkey, programs};
+use selkie::{
+    InstructionError, Pubkey,
+    programs::{
+        self,
+        errors::{self, ErrorName},
+    },
+};
 use selkie_inspect::{Location, dwarf::Refusal};
 use selkie_isa::layout::SLOT_BYTES;
 use selkie_replay::{DebugFiles, ProgramView, Timeline};
@@ -52,6 +58,8 @@ pub struct Programs {
     /// Those of the last transaction.
     current: BTreeMap<Pubkey, usize>,
     builtins: BTreeMap<Pubkey, String>,
+    /// The names that replays give.
+    given: BTreeMap<Pubkey, String>,
 }
 
 impl Programs {
@@ -68,6 +76,9 @@ impl Programs {
             let id = invocation.program;
             if let Some(builtin) = timeline.svm().environment().builtins.get(&id) {
                 self.builtins.insert(id, builtin.name.to_owned());
+            }
+            if let Some(name) = timeline.svm().name_of(&id) {
+                self.given.insert(id, name);
             }
             let elf = timeline.program_file(&id);
             match elf.and_then(|elf| self.version_of(id, elf)) {
@@ -86,7 +97,8 @@ impl Programs {
         let view = ProgramView::open(id, elf, &self.files)?;
         let mut name = name(&view);
         if versions.iter().any(|it| it.name == name) {
-            let plain = name.unwrap_or_else(|| id.to_string());
+            let given = || self.given.get(&id).cloned();
+            let plain = name.or_else(given).unwrap_or_else(|| id.to_string());
             name = Some(format!("{plain} (ELF {:.8})", hash(&view.elf)));
         }
         versions.push(Symbols { view, name, slots: BTreeMap::new() });
@@ -120,7 +132,23 @@ impl Programs {
     #[must_use]
     pub fn name(&self, id: &Pubkey) -> String {
         let name = self.get(id).and_then(|it| it.name.as_ref()).or_else(|| self.builtins.get(id));
-        name.map_or_else(|| id.to_string(), Clone::clone)
+        name.or_else(|| self.given.get(id)).map_or_else(|| id.to_string(), Clone::clone)
+    }
+
+    /// Returns what the custom error means that a program returned; `None` if it is no custom error, or
+    /// if nothing tells.
+    #[must_use]
+    pub fn error_name(
+        &self,
+        id: &Pubkey,
+        error: &InstructionError,
+        logs: &[String],
+    ) -> Option<ErrorName> {
+        let InstructionError::Custom(code) = *error else { return None };
+        match self.get(id) {
+            Some(program) => program.view.error_name(code, logs),
+            None => errors::decode(id, code, logs),
+        }
     }
 
     /// Returns the names of the programs whose debug information is not used, and why.

@@ -67,6 +67,10 @@ pub fn call_tree(timeline: &Timeline, programs: &Programs) -> String {
         }
         if let Err(error) = &invocation.result {
             let _ = write!(text, "  {error}");
+            let logs = &timeline.receipt().logs;
+            if let Some(name) = programs.error_name(&invocation.program, error, logs) {
+                let _ = write!(text, " {}", name.name);
+            }
         }
         text.push('\n');
     }

@@ -8,10 +8,7 @@ use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
-use crate::{
-    receipt::Receipt,
-    report::{self, named},
-};
+use crate::{receipt::Receipt, report};
 
 /// Expectations on a receipt, of a transaction or of directly processed instructions.
 ///
@@ -290,18 +287,19 @@ fn bytes_differ(what: &str, offset: usize, expected: &[u8], found: &[u8]) -> Opt
     (expected != found).then(|| report::bytes_differ(what, offset, expected, found))
 }
 
-/// Renders calls with their stack heights, as in `2 11111111111111111111111111111111 (system
-/// program)`.
-fn calls_shown(calls: &[(usize, Pubkey)]) -> String {
-    let shown: Vec<String> =
-        calls.iter().map(|(height, program)| format!("{height} {}", named(program))).collect();
+/// Renders calls with their stack heights, as in `2 system (11111111111111111111111111111111)`.
+fn calls_shown(receipt: &Receipt, calls: &[(usize, Pubkey)]) -> String {
+    let shown: Vec<String> = calls
+        .iter()
+        .map(|(height, program)| format!("{height} {}", receipt.show(program)))
+        .collect();
     format!("[{}]", shown.join(", "))
 }
 
 impl Expectation {
     fn failure(&self, receipt: &Receipt) -> Option<String> {
         match self {
-            Self::Result(expected) => result(expected, &receipt.result),
+            Self::Result(expected) => result(expected, receipt),
             Self::ComputeUnits(units) => {
                 differ("compute units", units, &receipt.compute_units, ToString::to_string)
             }
@@ -319,39 +317,40 @@ impl Expectation {
                 let invocations = receipt.invocations();
                 let called = invocations.iter().filter(|invocation| invocation.stack_height > 1);
                 let found: Vec<_> = called.map(|it| (it.stack_height, it.program_id)).collect();
-                differ("inner instructions", calls, &found, |it| calls_shown(it))
+                differ("inner instructions", calls, &found, |it| calls_shown(receipt, it))
             }
             Self::AllRentExempt => {
                 let is_underfunded = |account: &AccountSharedData| !is_exempt(receipt, account);
                 let underfunded: Vec<String> = receipt
                     .changes()
                     .filter(|change| change.after().is_some_and(is_underfunded))
-                    .map(|change| named(&change.key))
+                    .map(|change| receipt.show(&change.key))
                     .collect();
                 (!underfunded.is_empty())
                     .then(|| format!("not rent exempt: {}", underfunded.join(", ")))
             }
             Self::Account(key, expected) => {
                 let Some(change) = receipt.account(key) else {
-                    let key = named(key);
+                    let key = receipt.show(key);
                     return Some(format!("account {key}: the instructions do not refer to it"));
                 };
                 if matches!(expected, AccountExpectation::Unchanged) {
                     let is_same = change.before.as_ref() == change.after();
                     return (!is_same).then(|| {
-                        let how = report::account(change.before.as_ref(), change.after());
+                        let how = report::account(receipt, change.before.as_ref(), change.after());
                         let how = how.replace('\n', "\n  ");
-                        format!("account {}: changed:{how}", named(key))
+                        format!("account {}: changed:{how}", receipt.show(key))
                     });
                 }
                 let failure = expected.failure(receipt, change.after())?;
-                Some(format!("account {}: {failure}", named(key)))
+                Some(format!("account {}: {failure}", receipt.show(key)))
             }
         }
     }
 }
 
-fn result(expected: &Result<(), Error>, found: &Result<(), TransactionError>) -> Option<String> {
+fn result(expected: &Result<(), Error>, receipt: &Receipt) -> Option<String> {
+    let found = &receipt.result;
     let holds = match (expected, found) {
         (Ok(()), Ok(())) => true,
         (Err(Error::Transaction(expected)), Err(found)) => expected == found,
@@ -367,7 +366,10 @@ fn result(expected: &Result<(), Error>, found: &Result<(), TransactionError>) ->
     };
     let found = || match found {
         Ok(()) => "success".to_owned(),
-        Err(error) => format!("{error:?}"),
+        Err(error) => match receipt.error_name() {
+            Some(name) => format!("{error:?}: {name}"),
+            None => format!("{error:?}"),
+        },
     };
     (!holds).then(|| format!("result: expected {expected}, found {}", found()))
 }
@@ -394,7 +396,7 @@ impl AccountExpectation {
                 }
             }
             Self::Space(space) => differ("space", space, &len, ToString::to_string),
-            Self::Owner(owner) => differ("owner", owner, account.owner(), named),
+            Self::Owner(owner) => differ("owner", owner, account.owner(), |it| receipt.show(it)),
             Self::Executable(executable) => {
                 differ("executable", executable, &account.executable(), ToString::to_string)
             }

@@ -11,14 +11,15 @@ use std::{
 
 use selkie_programs::{Deployed, program_accounts, program_data_key};
 use selkie_svm::{
-    LoadError, Loader, Program, ProgramEntry, cost::ACCOUNT_BYTES_MAX, program_cache::EntryKind,
+    LoadError, Loader, NotSbpf, Program, ProgramEntry, cost::ACCOUNT_BYTES_MAX,
+    program_cache::EntryKind,
 };
 use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
 
 #[cfg(feature = "programs")]
 use crate::programs::WellKnownProgram;
-use crate::svm::Svm;
+use crate::{program_path::path_hint, svm::Svm};
 
 /// The deployment slot of added programs.
 const DEPLOYMENT_SLOT: u64 = 0;
@@ -57,12 +58,13 @@ impl fmt::Display for ProgramError {
         match self {
             Self::Read(path, error) => {
                 write!(f, "cannot read {}: {error}", path.display())?;
-                if error.kind() == io::ErrorKind::NotFound {
-                    f.write_str(
+                match path_hint(path) {
+                    Some(hint) => write!(f, "\nhelp: {hint}"),
+                    None if error.kind() == io::ErrorKind::NotFound => f.write_str(
                         "\nhelp: build the program first; paths are relative to the package of the test",
-                    )?;
+                    ),
+                    None => Ok(()),
                 }
-                Ok(())
             }
             Self::NotBuilt(name, searched) => {
                 let folders: Vec<String> =
@@ -207,6 +209,9 @@ impl Svm {
         // Caches the program, so that the first transaction finds it.
         let entry = self.programs.get(&id, program, &found, u64::MAX, self.features());
         if !matches!(entry, Some(ProgramEntry::Loaded(_))) {
+            if let Some(reason) = NotSbpf::detect(elf) {
+                return Err(ProgramError::Load(LoadError::NotSbpf(reason)));
+            }
             self.programs.try_load(elf, loader, self.features()).map_err(ProgramError::Load)?;
         }
         if loader != Loader::V3 {

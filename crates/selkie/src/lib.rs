@@ -22,6 +22,7 @@
 //! | [`Receipt`], [`FailedTransaction`] | the result of a transaction: logs, compute units, account changes, failure |
 //! | [`Check`] | expectations on a receipt, for assertions |
 //! | [`fixture`] | a transaction recorded with the state it needs, to be replayed |
+//! | [`names`] | names of accounts, shown beside their addresses |
 //! | [`programs`] | the well-known programs; those of mainnet are present from the start |
 //! | [`Deployment`] | the result and cost of deploying or upgrading a program by transactions |
 //! | [`system`], [`token`], [`loader`] | constructors of common instructions |
@@ -35,21 +36,27 @@ mod account_file;
 mod built;
 mod check;
 pub mod compute_units;
+mod custom_error;
 mod deploy;
 mod deployment;
 mod direct;
 mod errors;
+mod explain;
 pub mod fixture;
 mod genesis;
 mod given;
 mod hash_lists;
 mod history;
+mod interface;
 mod journal;
 mod json;
 pub mod loader;
+pub mod names;
+mod naming;
 mod options;
 mod origin;
 mod process;
+mod program_path;
 mod receipt;
 mod recorded;
 mod recording;
@@ -98,10 +105,12 @@ pub use crate::{
     account_file::AccountFileError,
     built::{BuiltProgram, built},
     check::{AccountCheck, Check, CheckFailures},
+    custom_error::{ErrorSources, custom_error},
     deploy::{ProgramError, ProgramFile},
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},
     journal::{Snapshot, SnapshotError},
-    receipt::{FailedInstruction, FailedTransaction, Invocation, Receipt, Stage},
+    program_path::path_hint,
+    receipt::{FailedAccount, FailedInstruction, FailedTransaction, Invocation, Receipt, Stage},
     returned::{ErrorPlace, ErrorTracer, ReturnedError},
     send::{IntoTransaction, MalformedTransaction},
     sign::{address, keypair},

@@ -22,6 +22,7 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
+    names::Given,
     origin::{Origins, staleness},
     recorded::RecordedState,
     returned::{ErrorPlace, ErrorTracer},
@@ -79,6 +80,8 @@ pub(crate) struct Evidence {
     pub(crate) file: Option<ProgramFile>,
     /// The files that programs were added from.
     pub(crate) origins: Option<Arc<Origins>>,
+    /// The names that were given to accounts.
+    pub(crate) names: Option<Arc<Given>>,
     /// The state before the transaction.
     pub(crate) replay: Option<RecordedState>,
 }
@@ -103,6 +106,27 @@ pub struct FailedInstruction {
     pub program_id: Pubkey,
     /// The error it failed with; its callers may have returned another one.
     pub error: InstructionError,
+    /// Its accounts, in the order that the program saw.
+    pub accounts: Vec<FailedAccount>,
+}
+
+/// An account of an instruction that failed, as it was then.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailedAccount {
+    /// The address.
+    pub key: Pubkey,
+    /// Whether it signed the instruction.
+    pub is_signer: bool,
+    /// Whether the instruction could write to it.
+    pub is_writable: bool,
+    /// Its owner.
+    pub owner: Pubkey,
+    /// Its balance. An account without lamports and data does not exist.
+    pub lamports: u64,
+    /// The length of its data, in bytes.
+    pub data_len: usize,
+    /// Whether it is a program.
+    pub is_executable: bool,
 }
 
 /// An instruction that was invoked: a top-level instruction, or an inner instruction (CPI).
@@ -193,9 +217,17 @@ impl Receipt {
     }
 
     /// Returns the path that a program was added from.
-    fn origin(&self, program: &Pubkey) -> Option<&Path> {
+    pub(crate) fn origin(&self, program: &Pubkey) -> Option<&Path> {
         let origins = self.evidence.as_ref()?.origins.as_ref()?;
         origins.get(program).map(PathBuf::as_path)
+    }
+
+    /// Returns the ELF file of a program of the transaction, if the receipt keeps the state before it.
+    pub(crate) fn program_elf(&self, program: &Pubkey) -> Option<Vec<u8>> {
+        let state = self.evidence.as_ref()?.replay.as_ref()?;
+        let accounts = state.all_accounts(self);
+        let file = ProgramFile::find(accounts.get(program)?, &accounts)?;
+        Some(file.bytes().to_vec())
     }
 
     /// Returns a note for each invoked program that is older than its sources.
@@ -311,6 +343,23 @@ impl Receipt {
     }
 }
 
+/// Returns the accounts of the current instruction.
+fn accounts(context: &InvokeContext<'_>) -> Vec<FailedAccount> {
+    let all = context.instruction().accounts.iter().filter_map(|it| {
+        let found = context.accounts().get(usize::from(it.index)).ok()?;
+        Some(FailedAccount {
+            key: found.key,
+            is_signer: it.is_signer,
+            is_writable: it.is_writable,
+            owner: *found.account.owner(),
+            lamports: found.account.lamports(),
+            data_len: found.account.data().len(),
+            is_executable: found.account.executable(),
+        })
+    });
+    all.collect()
+}
+
 fn lamports(account: Option<&AccountSharedData>) -> u64 {
     account.map_or(0, ReadableAccount::lamports)
 }
@@ -394,6 +443,7 @@ impl Inspector for FailureRecorder<'_> {
                 stack_height: context.stack_height(),
                 program_id: context.instruction().program_id,
                 error: error.clone(),
+                accounts: accounts(context),
             });
         }
         if let Some(next) = &mut self.next {

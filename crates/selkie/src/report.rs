@@ -2,12 +2,13 @@
 
 use core::fmt::{self, Write};
 
-use selkie_builtins::PROGRAMS;
 use solana_account::{AccountSharedData, ReadableAccount};
-use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
-use crate::receipt::{FailedTransaction, Receipt, Stage};
+use crate::{
+    names::annotate,
+    receipt::{FailedTransaction, Receipt, Stage},
+};
 
 /// How many log lines are shown: the last ones.
 const LOG_LINES: usize = 24;
@@ -52,16 +53,18 @@ fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Ok(()) => write!(f, "transaction {} succeeded", receipt.signature())?,
         Err(error) => write!(f, "transaction {} {}: {error}", receipt.signature(), how(receipt))?,
     }
+    let name = receipt.error_name().map_or_else(String::new, |name| format!(" {name}"));
+    f.write_str(&name)?;
     if let Err(error) = &receipt.result {
-        why(receipt, error, f)?;
+        why(receipt, error, &name, f)?;
     }
     if let Some(place) = receipt.error_place() {
-        write!(f, "\n  program {} returned its error", named(&place.program_id))?;
+        write!(f, "\n  program {} returned its error", receipt.show(&place.program_id))?;
         write!(f, "\n      --> {}", place.place_line())?;
         place.other_lines().iter().try_for_each(|line| write!(f, "\n      {line}"))?;
     }
     if let (Some(stopped), Some(trap)) = (&receipt.stopped, receipt.trap()) {
-        write!(f, "\n  program {} was stopped", named(&stopped.program_id))?;
+        write!(f, "\n  program {} was stopped", receipt.show(&stopped.program_id))?;
         trap.to_string().lines().try_for_each(|line| write!(f, "\n    {line}"))?;
     }
     if receipt.stage > Stage::Dropped {
@@ -70,21 +73,13 @@ fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\n  used {units} of {of} compute units; paid {fee} lamports")?;
     }
     for note in &receipt.notes {
-        write!(f, "\n  note: {note}")?;
+        write!(f, "\n  note: {}", annotate(note, |key| receipt.name_of(key)))?;
     }
     if receipt.result.is_err() {
+        receipt.explanations().iter().try_for_each(|note| write!(f, "\n  note: {note}"))?;
         receipt.stale_programs().iter().try_for_each(|note| write!(f, "\n  note: {note}"))?;
     }
-    log(&receipt.logs, f)
-}
-
-/// Renders an address with the name of its program, if it is well known.
-pub(crate) fn named(key: &Pubkey) -> String {
-    let builtin = PROGRAMS.iter().find(|row| row.address == *key).map(|row| row.name);
-    match builtin.or_else(|| selkie_programs::by_id(key).map(|program| program.name)) {
-        Some(name) => format!("{key} ({name})"),
-        None => key.to_string(),
-    }
+    log(receipt, f)
 }
 
 fn how(receipt: &Receipt) -> &'static str {
@@ -95,18 +90,23 @@ fn how(receipt: &Receipt) -> &'static str {
     }
 }
 
-fn why(receipt: &Receipt, error: &TransactionError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn why(
+    receipt: &Receipt,
+    error: &TransactionError,
+    name: &str,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
     if let Some(failed_instruction) = &receipt.failed_instruction {
         write!(
             f,
-            "\n  instruction #{}, depth {}, program {}: {}",
+            "\n  instruction #{}, depth {}, program {}: {}{name}",
             failed_instruction.instruction_index,
             failed_instruction.stack_height,
-            named(&failed_instruction.program_id),
+            receipt.show(&failed_instruction.program_id),
             failed_instruction.error,
         )?;
     } else if let TransactionError::InstructionError(index, error) = error {
-        write!(f, "\n  instruction #{index}: {error}")?;
+        write!(f, "\n  instruction #{index}: {error}{name}")?;
     }
     match help(error) {
         Some(help) => write!(f, "\n  help: {help}"),
@@ -135,7 +135,9 @@ fn help(error: &TransactionError) -> Option<&'static str> {
     })
 }
 
-fn log(lines: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Writes the end of the log, with names beside the addresses.
+fn log(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let lines = &receipt.logs;
     if lines.is_empty() {
         return Ok(());
     }
@@ -144,7 +146,8 @@ fn log(lines: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if left_out > 0 {
         write!(f, "\n    ... {left_out} earlier lines")?;
     }
-    lines.iter().skip(left_out).try_for_each(|line| write!(f, "\n    {line}"))
+    let mut shown = lines.iter().skip(left_out);
+    shown.try_for_each(|line| write!(f, "\n    {}", annotate(line, |key| receipt.name_of(key))))
 }
 
 /// Renders the invoked instructions, one per line, indented by stack height.
@@ -152,7 +155,7 @@ fn call_tree(receipt: &Receipt) -> String {
     let mut text = String::new();
     for invocation in receipt.invocations() {
         let indent = invocation.stack_height.saturating_sub(1).saturating_mul(2);
-        let (program, units) = (named(&invocation.program_id), invocation.compute_units);
+        let (program, units) = (receipt.show(&invocation.program_id), invocation.compute_units);
         let number = if invocation.stack_height == 1 {
             format!("#{} ", invocation.instruction_index)
         } else {
@@ -167,14 +170,15 @@ fn call_tree(receipt: &Receipt) -> String {
 fn diff(receipt: &Receipt) -> String {
     let mut text = String::new();
     for change in receipt.changes() {
-        let how = account(change.before.as_ref(), change.after());
-        let _ = writeln!(text, "{}{how}", named(&change.key));
+        let how = account(receipt, change.before.as_ref(), change.after());
+        let _ = writeln!(text, "{}{how}", receipt.show(&change.key));
     }
     text
 }
 
 /// Renders how an account changed.
 pub(crate) fn account(
+    receipt: &Receipt,
     before: Option<&AccountSharedData>,
     after: Option<&AccountSharedData>,
 ) -> String {
@@ -191,7 +195,12 @@ pub(crate) fn account(
         let _ = write!(text, "\n  lamports {from} -> {to} ({delta:+})");
     }
     if before.owner() != after.owner() {
-        let _ = write!(text, "\n  owner {} -> {}", named(before.owner()), named(after.owner()));
+        let _ = write!(
+            text,
+            "\n  owner {} -> {}",
+            receipt.show(before.owner()),
+            receipt.show(after.owner())
+        );
     }
     if before.executable() != after.executable() {
         let _ = write!(text, "\n  executable {} -> {}", before.executable(), after.executable());

@@ -13,23 +13,30 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
+    names,
     receipt::{FailedTransaction, Receipt},
     send::MalformedTransaction,
     svm::Svm,
 };
 
-/// Returns the keypair derived from a name. It is deterministic, hence not secret.
+/// Returns the keypair derived from a name. It is deterministic, hence not secret. Receipts show the name
+/// beside the address.
 #[must_use]
 pub fn keypair(name: &str) -> Keypair {
     let hasher = Sha256::new().chain_update("selkie keypair ").chain_update(name);
-    Keypair::new_from_array(hasher.finalize().into())
+    let keypair = Keypair::new_from_array(hasher.finalize().into());
+    names::remember(keypair.pubkey(), name);
+    keypair
 }
 
-/// Returns the address derived from a name. It is deterministic, and has no private key.
+/// Returns the address derived from a name. It is deterministic, and has no private key. Receipts show
+/// the name beside the address.
 #[must_use]
 pub fn address(name: &str) -> Pubkey {
     let hasher = Sha256::new().chain_update("selkie address ").chain_update(name);
-    Pubkey::new_from_array(hasher.finalize().into())
+    let address = Pubkey::new_from_array(hasher.finalize().into());
+    names::remember(address, name);
+    address
 }
 
 impl Svm {
@@ -74,15 +81,19 @@ impl Svm {
         signers: &[&dyn Signer],
     ) -> Result<Sanitized, FailedTransaction> {
         let signed = self.sign(instructions, signers);
-        let signed = signed.map_err(|why| self.unsigned(why.to_string()))?;
+        let signed = signed.map_err(|why| {
+            let mut notes = vec![why.to_string()];
+            notes.extend(self.explain_signers(instructions, signers));
+            self.unsigned(notes)
+        })?;
         let signature = signed.signatures.first().copied();
         Sanitized::new(signed, self.features())
             .map_err(|error| self.dropped(MalformedTransaction { signature, error }, Vec::new()))
     }
 
     /// Returns the failure of a transaction that could not be signed.
-    fn unsigned(&self, why: String) -> FailedTransaction {
+    fn unsigned(&self, notes: Vec<String>) -> FailedTransaction {
         let error = TransactionError::SignatureFailure;
-        self.dropped(MalformedTransaction { signature: None, error }, vec![why])
+        self.dropped(MalformedTransaction { signature: None, error }, notes)
     }
 }

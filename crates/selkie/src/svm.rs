@@ -22,6 +22,7 @@ use crate::{
     check::Check,
     genesis,
     journal::{Journal, Snapshot, SnapshotError},
+    names::Given,
     origin::Origins,
     receipt::{Evidence, FailedTransaction, FailureRecorder, Receipt, Stage},
     recording,
@@ -67,6 +68,8 @@ pub struct Svm {
     pub(crate) transaction_budget: Option<ComputeBudget>,
     /// The files that programs were added from; `None` if no program was added by path.
     pub(crate) origins: Option<Arc<Origins>>,
+    /// The names that were given to accounts; `None` if none was.
+    pub(crate) names: Option<Arc<Given>>,
     /// Whether every receipt keeps what [`Receipt::replay`] needs.
     pub(crate) keeps_replays: bool,
     /// Whether transactions are written to the folder of recordings.
@@ -134,6 +137,7 @@ impl Svm {
             instruction_budget: genesis::INSTRUCTION_BUDGET,
             transaction_budget: None,
             origins: None,
+            names: None,
             keeps_replays: recording::is_on(),
             is_recorded: recording::is_on(),
         }
@@ -245,9 +249,15 @@ impl Svm {
         let mut recorder = FailureRecorder::new(inspector);
         let outcome = self.process_sanitized(&transaction, &mut recorder, &mut receipt.processed);
         let known_by = (*transaction.blockhash(), transaction.message_id());
+        let notes = match &outcome {
+            Ok(()) => Vec::new(),
+            Err(error) => self.explain_drop(&transaction, error),
+        };
         let (transaction, slot, rent) = (transaction.into_inner(), self.slot(), self.rent());
         if let Err(error) = outcome {
             *receipt = Receipt::dropped(transaction, slot, rent, error);
+            receipt.processed.notes = notes;
+            receipt.evidence = self.evidence(&receipt.processed, &self.journal.state().accounts);
             return None;
         }
         receipt.transaction = transaction;
@@ -280,8 +290,9 @@ impl Svm {
             let account = accounts.account(&stopped.program_id)?;
             ProgramFile::find(&account, accounts)
         });
-        (file.is_some() || origins.is_some())
-            .then(|| Box::new(Evidence { file, origins, replay: None }))
+        let names = self.names.clone();
+        (file.is_some() || origins.is_some() || names.is_some())
+            .then(|| Box::new(Evidence { file, origins, names, replay: None }))
     }
 
     fn malformed(&self, malformed: MalformedTransaction) -> Receipt {

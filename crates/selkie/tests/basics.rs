@@ -56,8 +56,8 @@ fn failures_name_the_instruction_and_program() {
     assert_eq!((failed.custom(), svm.balance(&bob)), (Some(1), 0));
     assert_eq!(svm.balance(&alice.pubkey()), 10 * SOL - 5000);
     let text = failed.to_string();
-    let expected = "instruction #1, depth 1, program 11111111111111111111111111111111 \
-                    (system program): custom program error: 0x1";
+    let expected = "instruction #1, depth 1, program system (11111111111111111111111111111111): \
+                    custom program error: 0x1 ResultWithNegativeLamports (system)";
     assert!(text.contains(expected), "{text}");
     assert!(text.contains("insufficient lamports 8999995000, need 100000000000"), "{text}");
 }
@@ -69,7 +69,12 @@ fn a_missing_signer_is_named() {
     let transfer = system::transfer(&bob.pubkey(), &alice.pubkey(), SOL);
     let failed = svm.send_instructions(&[transfer], &[&alice]).unwrap_err();
     assert_eq!(failed.error, TransactionError::SignatureFailure);
-    assert!(failed.to_string().contains("note: "), "{failed}");
+    let bob = bob.pubkey();
+    let note = format!(
+        "note: bob ({bob}) did not sign: it is account #0 of instruction #0, of program system \
+         (11111111111111111111111111111111)"
+    );
+    assert!(failed.to_string().contains(&note), "{failed}");
 }
 
 #[test]

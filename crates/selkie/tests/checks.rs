@@ -56,23 +56,29 @@ fn every_failed_expectation_is_listed() {
         .account(&address("stranger"))
         .lamports(0);
     let failures = receipt.check(check).unwrap_err().failures;
+    let shown = format!("bob ({bob})");
+    assert_eq!(svm.show(&bob), shown);
     let expected = [
         "result: expected InvalidArgument, found success",
         "compute units: expected 1, found 150",
         "compute units: expected at most 100, found 150",
         "return data: expected 1 bytes, found 0; missing 0..1: 01",
         "log: no line contains `greetings`",
-        &format!("inner instructions: expected [2 {bob}], found []"),
-        &format!("account {bob}: lamports: expected 5, found 4"),
-        &format!("account {bob}: data: expected 1 bytes, found 0; missing 0..1: 01"),
-        &format!("account {bob}: data 0..1: the data have only 0 bytes"),
-        &format!("account {bob}: space: expected 1, found 0"),
-        &format!("account {bob}: owner: expected {alice}, found {} (system program)", system::ID),
-        &format!("account {bob}: executable: expected true, found false"),
-        &format!("account {bob}: expected none, found 4 lamports"),
-        &format!("account {bob}: rent: needs 650240 lamports, has 4"),
-        &format!("account {bob}: changed: created\n    lamports 0 -> 4 (+4)"),
-        &format!("account {}: the instructions do not refer to it", address("stranger")),
+        &format!("inner instructions: expected [2 {shown}], found []"),
+        &format!("account {shown}: lamports: expected 5, found 4"),
+        &format!("account {shown}: data: expected 1 bytes, found 0; missing 0..1: 01"),
+        &format!("account {shown}: data 0..1: the data have only 0 bytes"),
+        &format!("account {shown}: space: expected 1, found 0"),
+        &format!(
+            "account {shown}: owner: expected {}, found {}",
+            svm.show(&alice),
+            svm.show(&system::ID)
+        ),
+        &format!("account {shown}: executable: expected true, found false"),
+        &format!("account {shown}: expected none, found 4 lamports"),
+        &format!("account {shown}: rent: needs 650240 lamports, has 4"),
+        &format!("account {shown}: changed: created\n    lamports 0 -> 4 (+4)"),
+        &format!("account {}: the instructions do not refer to it", svm.show(&address("stranger"))),
     ];
     assert_eq!(failures, expected);
 }

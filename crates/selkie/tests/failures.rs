@@ -57,20 +57,22 @@ fn receipts_explain_traps_and_errors() {
         let (source, name) = (fs::read_to_string(&path).unwrap(), path.file_name().unwrap());
         let name = name.to_str().unwrap();
         let expected = fs::read_to_string(path.with_extension("txt")).unwrap_or_default();
-        let program = folder.join("program.so");
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let (program, debug) = (folder.join(stem).with_extension("so"), folder.join(stem));
+        let debug = debug.with_extension("so.debug");
         let (stripped, whole) = (assemble(&source, name, false), assemble(&source, name, true));
 
         fs::write(&program, &whole).unwrap();
         assert_eq!(receipt(&program), expected.trim_end(), "{name}");
         // Debug information in a `.so.debug` file next to the program.
         fs::write(&program, &stripped).unwrap();
-        fs::write(folder.join("program.so.debug"), &whole).unwrap();
+        fs::write(&debug, &whole).unwrap();
         assert_eq!(receipt(&program), expected.trim_end(), "{name}");
         // A debug file of another program is ignored.
-        fs::write(folder.join("program.so.debug"), assemble("exit", "other.s", true)).unwrap();
+        fs::write(&debug, assemble("exit", "other.s", true)).unwrap();
         assert!(debug_file(&program, &stripped).is_none());
         assert!(!receipt(&program).contains(&format!("{name}:")), "{name}");
-        fs::remove_file(folder.join("program.so.debug")).unwrap();
+        fs::remove_file(&debug).unwrap();
     }
     fs::remove_dir_all(folder).unwrap();
 }

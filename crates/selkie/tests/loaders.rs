@@ -1,6 +1,6 @@
 //! The it cycle of a program under each loader, by transactions, with programs of mainnet.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use selkie::{
     AccountMeta, FailedTransaction, Feature, FeatureSet, Instruction, InstructionError as E,
@@ -685,4 +685,21 @@ fn failures_explain_a_program_under_the_wrong_loader() {
     let shown_v3 = shown(MEMO_V1, Loader::V3);
     let hint = "it was made for loader v1, and runs under another";
     assert!(shown_v3.contains(hint), "{shown_v3}");
+}
+
+#[test]
+fn files_that_are_no_programs_are_named_as_what_they_are() {
+    let mut svm = Svm::new();
+    let mut refused =
+        |file: &[u8]| svm.add_program(Pubkey::default(), file).unwrap_err().to_string();
+    let text = refused(b".globl entrypoint\n");
+    assert_eq!(text, "the file is not a valid program: not an ELF file but text");
+    let key = refused(b"[1,2,3]");
+    assert!(key.ends_with("not an ELF file but a JSON list of numbers, as key files are"), "{key}");
+    assert!(refused(b"!<arch>\n").ends_with("an archive of object files"));
+    // A path that is missing names the file that is meant.
+    let meant = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let typo = meant.with_file_name("Cagro.toml");
+    let missing = svm.add_program(Pubkey::default(), typo.as_path()).unwrap_err().to_string();
+    assert!(missing.ends_with(&format!("help: did you mean {}?", meant.display())), "{missing}");
 }

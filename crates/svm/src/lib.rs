@@ -37,6 +37,7 @@ mod pipeline;
 mod programs;
 mod runtime;
 
+pub use selkie_elf::NotSbpf;
 pub use selkie_vm::{BranchCounters, Machine, MemoryMap};
 pub use solana_account::ReadableAccount;
 pub use solana_pubkey::Pubkey;

@@ -4,6 +4,7 @@ pub mod batch;
 pub(crate) mod chain_state;
 pub mod check;
 pub mod execute;
+pub(crate) mod limits;
 pub mod load;
 pub(crate) mod lookup;
 pub(crate) mod outcome;

@@ -9,7 +9,6 @@ use crate::{
     lex::{Tok, Token},
     session::Common,
     source::{Span, position},
-    suggest,
 };
 
 impl Parser<'_, '_> {
@@ -137,7 +136,7 @@ impl Parser<'_, '_> {
 
     fn unknown_directive(&mut self, word: &str, first: Token) -> Failed {
         let suggestion = match self.session.may_suggest() {
-            true => suggest::nearest(word, directives::names()),
+            true => selkie_isa::suggest::nearest(word, directives::names()),
             false => None,
         };
         let diagnostic =

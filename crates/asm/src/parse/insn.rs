@@ -86,7 +86,8 @@ impl Parser<'_, '_> {
         let near = if self.session.may_suggest() {
             let by_macro = self.macro_names();
             mnemonic::suggest(word, self.session.options.version).or_else(|| {
-                crate::suggest::nearest(word, by_macro.iter().map(AsRef::as_ref)).map(str::to_owned)
+                selkie_isa::suggest::nearest(word, by_macro.iter().map(AsRef::as_ref))
+                    .map(str::to_owned)
             })
         } else {
             None

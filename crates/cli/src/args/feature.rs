@@ -1,7 +1,7 @@
 //! Features that are switched on the command line.
 
 use clap::Args;
-use selkie_asm::suggest::nearest;
+use selkie_isa::suggest::nearest;
 use selkie_svm::{Feature, FeatureSet};
 
 /// Features to switch, of those that are active otherwise.

@@ -64,7 +64,11 @@ fn show(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
 fn existing(session: &Session, key: &Pubkey) -> Result<Account> {
     let shown = session.names.show(key);
     let account = session.svm().account(key).ok_or_else(|| anyhow!("no account at {shown}"));
-    account.advise("`selkie account show` lists accounts; `selkie account set` creates one")
+    let similar = session.names.similar(key, session.svm());
+    account.advise(match similar {
+        Some((name, address)) => format!("there is one at {name} ({address})"),
+        None => "`selkie account show` lists accounts; `selkie account set` creates one".to_owned(),
+    })
 }
 
 fn show_one(ui: &mut Ui, session: &Session, key: &Pubkey, account: &Account) -> Result<()> {
@@ -158,7 +162,7 @@ fn set(ui: &mut Ui, args: &SetArgs) -> Result<Status> {
     if ui.json {
         ui.object(&change.json())?;
     } else {
-        change.show(ui, &session.names.show(&key))?;
+        change.show(ui, &session.names.show(&key), &|key| session.names.show(key))?;
     }
     Ok(Status::Success)
 }

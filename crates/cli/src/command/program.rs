@@ -45,6 +45,7 @@ pub(crate) fn run(ui: &mut Ui, args: &ProgramArgs) -> Result<Status> {
 /// Deploys a program, or upgrades it if it exists. Writes nothing before the file passed the checks
 /// of deployment.
 pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
+    names::refuse_address(&args.program)?;
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
@@ -149,6 +150,7 @@ fn is_program(svm: &Svm, id: &Pubkey) -> bool {
 }
 
 fn upgrade(ui: &mut Ui, args: &UpgradeArgs) -> Result<Status> {
+    names::refuse_address(&args.program)?;
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };

@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie::ErrorPlace;
+use selkie::{
+    ErrorPlace, ErrorSources, FailedAccount, FailedInstruction, InstructionError, custom_error,
+    programs::errors,
+};
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_report::trace::write_step;
@@ -22,6 +25,7 @@ use serde_json::{Value, json};
 use crate::{
     args::RunArgs,
     changes::{AccountChange, account_json},
+    names::{self, Names},
     program::ProgramFile,
     render::{instruction_text, show_instruction},
     scenario::Scenario,
@@ -35,8 +39,9 @@ mod trap;
 
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     ui.show_raw(args.raw);
+    names::refuse_address(&args.program)?;
     let saved = surroundings::saved(args)?;
-    let mut scenario = surroundings::scenario(args)?;
+    let (mut scenario, mut names) = surroundings::scenario(args)?;
     let svm = match &args.surroundings.url {
         Some(url) => Some(surroundings::copy(url, &scenario)?),
         None => saved,
@@ -47,6 +52,7 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
+    surroundings::place(ui, args, &file, svm.as_ref(), &mut scenario, &mut names)?;
     let Ok(mut environment) = surroundings::environment(ui, args, &scenario, svm.as_ref())? else {
         return Ok(Status::Failure);
     };
@@ -56,7 +62,9 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     };
     environment.programs.insert(scenario.instruction.program_id, Arc::clone(&program));
     if let Some(path) = &args.save_replay {
-        replay::save(ui, path, args, &file, &scenario, svm.as_ref(), environment.features)?;
+        let mut svm = svm.clone().unwrap_or_default().with_features(environment.features);
+        names.give_to(&mut svm);
+        replay::save(ui, path, args, &file, &scenario, svm)?;
     }
     let options = Options {
         budget: ComputeBudget { compute_unit_limit: args.limit, heap_bytes: args.heap },
@@ -82,6 +90,9 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         map,
         scenario: &scenario,
         limit: args.limit,
+        names: &names,
+        error_name: error_name(args, &file, &scenario.instruction.program_id, &receipt),
+        explanations: explain(args, &scenario, &names, &receipt),
     };
     if ui.json {
         ui.object(&report.as_json())?;
@@ -89,6 +100,65 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         report.show(ui)?;
     }
     Ok(Status::of(receipt.result.is_ok()))
+}
+
+/// Returns what a custom error means: of the program itself, or of another one that it has called and
+/// that failed first.
+fn error_name(
+    args: &RunArgs,
+    file: &ProgramFile,
+    program: &Pubkey,
+    receipt: &InstructionResult,
+) -> Option<String> {
+    let Err(InstructionError::Custom(code)) = receipt.result else { return None };
+    let logs = &receipt.logs;
+    let of = errors::failed_program(logs, code).unwrap_or(*program);
+    let is_own = of == *program;
+    let elf = is_own.then_some(file.elf.as_slice());
+    let path = is_own.then_some(args.program.as_path());
+    let name = custom_error(&of, code, &ErrorSources { logs, path, elf });
+    name.map(|it| it.to_string())
+}
+
+/// Says which accounts an error is about that the program returned itself.
+fn explain(
+    args: &RunArgs,
+    scenario: &Scenario,
+    names: &Names,
+    receipt: &InstructionResult,
+) -> Vec<String> {
+    let instruction = &scenario.instruction;
+    let program_id = instruction.program_id;
+    let is_own = |line: &String| {
+        let failed = line.strip_prefix("Program ").and_then(|it| it.split_once(" failed: "));
+        failed.is_none_or(|(id, _)| id == program_id.to_string())
+    };
+    let Some(error) = receipt.result.as_ref().err().filter(|_| receipt.logs.iter().all(is_own))
+    else {
+        return Vec::new();
+    };
+    let accounts = instruction.accounts.iter().map(|meta| {
+        let known = receipt.accounts.iter().find(|(key, _)| *key == meta.pubkey);
+        let account = known.map(|(_, account)| account.clone()).unwrap_or_default();
+        FailedAccount {
+            key: meta.pubkey,
+            is_signer: meta.is_signer,
+            is_writable: meta.is_writable,
+            owner: account.owner,
+            lamports: account.lamports,
+            data_len: account.data.len(),
+            is_executable: account.executable,
+        }
+    });
+    let failed = FailedInstruction {
+        instruction_index: 0,
+        stack_height: 1,
+        program_id,
+        error: error.clone(),
+        accounts: accounts.collect(),
+    };
+    let sources = ErrorSources { logs: &receipt.logs, path: Some(&args.program), elf: None };
+    failed.explain(&instruction.data, &sources, &|key| names.label(key))
 }
 
 fn load(file: &ProgramFile, loader: Loader, features: FeatureSet) -> Result<Program, LoadError> {
@@ -186,6 +256,11 @@ struct Report<'a> {
     error_place: Option<ErrorPlace>,
     scenario: &'a Scenario,
     limit: u64,
+    names: &'a Names,
+    /// What the custom error means that the program returned, if that is known.
+    error_name: Option<String>,
+    /// Which accounts the program's error is about.
+    explanations: Vec<String>,
 }
 
 impl Report<'_> {
@@ -209,18 +284,22 @@ impl Report<'_> {
     fn show(&self, ui: &mut Ui) -> Result<()> {
         let InstructionResult { result, compute_units, logs, return_data, run, .. } = self.receipt;
         for line in logs {
-            let line = ui.line(line);
+            let line = self.names.annotate(line);
+            let line = ui.line(&line);
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
         if let Some(returned) = return_data {
             show_return_data(ui, &returned.data)?;
         }
         for change in self.account_changes() {
-            change.show(ui, &change.key.to_string())?;
+            change.show(ui, &self.names.show(change.key), &|key| self.names.show(key))?;
         }
         match result {
             Ok(()) => write!(ui.out, "{GOOD}success{GOOD:#}")?,
             Err(error) => write!(ui.out, "{BAD}failed{BAD:#}  {STRONG}{error}{STRONG:#}")?,
+        }
+        if let Some(name) = &self.error_name {
+            write!(ui.out, " {}", ui.line(name))?;
         }
         if let Some(r0) = self.r0() {
             write!(ui.out, "  r0 = {r0}")?;
@@ -235,8 +314,9 @@ impl Report<'_> {
         if let Some(run) = run {
             trap::show(ui, run, self.file, &self.map, &self.receipt.logs)?;
         }
-        for note in &self.receipt.notes {
-            let note = ui.line(note);
+        for note in self.receipt.notes.iter().chain(&self.explanations) {
+            let note = self.names.annotate(note);
+            let note = ui.line(&note);
             writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
         }
         Ok(())
@@ -255,6 +335,7 @@ impl Report<'_> {
         json!({
             "success": result.is_ok(),
             "error": result.as_ref().err().map(ToString::to_string),
+            "error_name": self.error_name,
             "r0": self.r0(),
             "compute_units": compute_units,
             "limit": self.limit,
@@ -266,7 +347,7 @@ impl Report<'_> {
             "error_place": self.error_place.as_ref().map(trap::place_json),
             "changed": changed.collect::<Vec<_>>(),
             "accounts": accounts.collect::<Vec<_>>(),
-            "notes": self.receipt.notes,
+            "notes": self.receipt.notes.iter().chain(&self.explanations).collect::<Vec<_>>(),
         })
     }
 }

@@ -8,7 +8,8 @@ use std::{io::Write as _, path::Path};
 use anyhow::{Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
-    AddressLookupTableAccount, Keypair, Message, VersionedMessage, VersionedTransaction, ids, v0,
+    AddressLookupTableAccount, Keypair, Message, Pubkey, VersionedMessage, VersionedTransaction,
+    ids, v0,
 };
 use serde_json::json;
 
@@ -150,8 +151,15 @@ fn check_signatures(
     if missing.is_empty() || args.skip_signatures {
         return Ok(());
     }
-    let shown: Vec<String> = missing.iter().map(|it| session.names.show(it)).collect();
-    Err(anyhow!("the signature of {} is missing", shown.join(", ")))
+    let use_of = |key: &Pubkey| {
+        let found = sent::use_of(&transaction.message, key);
+        found.map_or_else(String::new, |(instruction, account)| {
+            format!(", account #{account} of instruction #{instruction}")
+        })
+    };
+    let shown: Vec<String> =
+        missing.iter().map(|it| format!("{}{}", session.names.show(it), use_of(it))).collect();
+    Err(anyhow!("the signature of {} is missing", shown.join("; ")))
         .advise("add the key with --signer FILE, or use --skip-signatures")
 }
 

@@ -124,7 +124,7 @@ fn create_mint(ui: &mut Ui, args: &CreateMintArgs) -> Result<Status> {
         token::initialize_mint(&program, &mint, &authority, args.decimals),
     ];
     let text = match name {
-        Some(name) => format!("{mint} ({name}) is a mint of {} decimals", args.decimals),
+        Some(name) => format!("{name} ({mint}) is a mint of {} decimals", args.decimals),
         None => format!("{mint} is a mint of {} decimals", args.decimals),
     };
     let done = Done { text, json: json!({ "mint": mint.to_string(), "decimals": args.decimals }) };

@@ -3,6 +3,7 @@
 use std::{fs, io::Write as _, path::Path};
 
 use anyhow::{Context as _, Result, anyhow};
+use selkie::{names::annotate, programs::errors::ErrorName};
 use selkie_inspect::Backtrace;
 use selkie_replay::{State, Timeline};
 use selkie_report::{
@@ -91,6 +92,12 @@ fn changes(timeline: &Timeline) -> Vec<(Pubkey, Account, Account)> {
     changed.collect()
 }
 
+/// Returns what the custom error means that made the transaction fail, if that is known.
+fn failure(timeline: &Timeline, programs: &Programs) -> Option<ErrorName> {
+    let failed = timeline.receipt().failed_instruction.as_ref()?;
+    programs.error_name(&failed.program_id, &failed.error, &timeline.receipt().logs)
+}
+
 /// Renders a transaction: its calls, its logs, and the accounts that it changed.
 pub(super) fn as_json(timeline: &Timeline, programs: &Programs) -> Value {
     let changes = changes(timeline);
@@ -100,6 +107,7 @@ pub(super) fn as_json(timeline: &Timeline, programs: &Programs) -> Value {
     });
     let mut value = trace::to_json(timeline, programs);
     value["changed"] = json!(changes.collect::<Vec<_>>());
+    value["error_name"] = failure(timeline, programs).map(|it| it.to_string()).into();
     value["logs"] = json!(timeline.receipt().logs);
     value
 }
@@ -108,19 +116,30 @@ fn show(ui: &mut Ui, index: usize, timeline: &Timeline, programs: &Programs) -> 
     let id = ui.line(timeline.id());
     writeln!(ui.out, "{STRONG}transaction {index}{STRONG:#} {id}")?;
     for line in trace::call_tree(timeline, programs).lines() {
-        writeln!(ui.out, "  {line}")?;
+        writeln!(ui.out, "  {}", ui.line(line))?;
     }
     for (key, before, after) in changes(timeline) {
         let change = AccountChange { key: &key, before, after };
-        change.show(ui, &key.to_string())?;
+        let svm = timeline.svm();
+        change.show(ui, &svm.show(&key), &|key| svm.show(key))?;
     }
     let receipt = timeline.receipt();
     match &receipt.result {
         Ok(()) => write!(ui.out, "{GOOD}success{GOOD:#}")?,
-        Err(error) => write!(ui.out, "{BAD}failed{BAD:#}  {STRONG}{error}{STRONG:#}")?,
+        Err(error) => {
+            write!(ui.out, "{BAD}failed{BAD:#}  {STRONG}{error}{STRONG:#}")?;
+            if let Some(name) = failure(timeline, programs) {
+                let name = name.to_string();
+                write!(ui.out, " {}", ui.line(&name))?;
+            }
+        }
     }
     let (units, limit) = (receipt.compute_units, receipt.compute_unit_limit);
     writeln!(ui.out, "  {units} of {limit} compute units, {} steps", timeline.steps())?;
+    let notes = receipt.notes.iter().map(|it| annotate(it, |key| timeline.svm().name_of(key)));
+    for note in notes.chain(receipt.explanations().into_iter().map(Into::into)) {
+        writeln!(ui.out, "{NOTE}note{NOTE:#}: {}", ui.line(&note))?;
+    }
     for difference in timeline.differences() {
         writeln!(ui.out, "{NOTE}note{NOTE:#}: the recorded result differs: {difference}")?;
     }

@@ -14,20 +14,26 @@ impl Session {
         let state = self.history.timeline().state_at(self.position());
         let level = state.levels.last();
         let accounts = state.accounts.iter();
-        accounts.map(|(key, account)| shown(key, account, level)).collect()
+        let name = |key: &Pubkey| self.history.timeline().svm().show(key);
+        accounts.map(|(key, account)| shown(key, account, level, &name)).collect()
     }
 }
 
-fn shown(key: &Pubkey, account: &AccountSharedData, level: Option<&Level>) -> Shown {
+fn shown(
+    key: &Pubkey,
+    account: &AccountSharedData,
+    level: Option<&Level>,
+    name: &dyn Fn(&Pubkey) -> String,
+) -> Shown {
     let seen = level.and_then(|it| seen_by(it, key));
     let (lamports, bytes, contents) = seen.map_or_else(
         || (account.lamports(), account.data().len() as u64, Contents::Absent),
         |(lamports, bytes, data)| (lamports, bytes, Contents::Memory(data)),
     );
     Shown {
-        name: key.to_string(),
+        name: name(key),
         type_name: "account".to_owned(),
-        text: format!("{lamports} lamports, {bytes} bytes, of {}", account.owner()),
+        text: format!("{lamports} lamports, {bytes} bytes, of {}", name(account.owner())),
         children: 0,
         is_parameter: false,
         value: Value::new(Default::default(), contents),

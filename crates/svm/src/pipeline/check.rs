@@ -17,7 +17,7 @@ use crate::{
         blockhash_queue::BlockhashQueue,
         budget::{Requests, TransactionBudget},
         cost::{ACCOUNT_LOCKS_MAX, ACCOUNT_LOCKS_MAX_RAISED},
-        features::Feature,
+        features::{Feature, FeatureSet},
         nonce::{Nonce, durable_nonce},
         transaction::{Transaction, has_duplicate},
     },
@@ -141,10 +141,17 @@ fn resolve<'t>(
     Ok((Cow::Owned(all), lookups.len(), writable.len()))
 }
 
+/// Returns how many accounts a transaction may have.
+#[must_use]
+pub fn account_locks_max(features: FeatureSet) -> usize {
+    match features.has(Feature::IncreaseAccountLocks) {
+        true => ACCOUNT_LOCKS_MAX_RAISED,
+        false => ACCOUNT_LOCKS_MAX,
+    }
+}
+
 fn check_locks(keys: &[Pubkey], environment: &Environment) -> Result<(), TransactionError> {
-    let raised = environment.features.has(Feature::IncreaseAccountLocks);
-    let max = if raised { ACCOUNT_LOCKS_MAX_RAISED } else { ACCOUNT_LOCKS_MAX };
-    if keys.len() > max {
+    if keys.len() > account_locks_max(environment.features) {
         return Err(TransactionError::TooManyAccountLocks);
     }
     if has_duplicate(keys) { Err(TransactionError::AccountLoadedTwice) } else { Ok(()) }

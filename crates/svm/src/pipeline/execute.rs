@@ -13,6 +13,7 @@ use crate::{
     chain::{features::Feature, rent::Before},
     pipeline::{
         check::Checked,
+        limits,
         load::{Loaded, Rollback},
         outcome::{AccountChange, InnerInstruction, InnerInstructions, Processed},
         workspace::Workspace,
@@ -49,7 +50,7 @@ pub(crate) fn execute(
     inspector: Option<&mut dyn Inspector>,
     workspace: &mut Workspace,
 ) -> Executed {
-    let Loaded { accounts, changes, programs, rollback, loaded_bytes } = loaded;
+    let Loaded { accounts, changes, programs, rollback, loaded_bytes, counted_bytes } = loaded;
     let mut processed = workspace.take_result();
     processed.fee = checked.budget.fee;
     processed.compute_unit_limit = checked.budget.compute.compute_unit_limit;
@@ -69,10 +70,16 @@ pub(crate) fn execute(
                 .map_err(|(index, error)| TransactionError::InstructionError(index, error))
                 .and_then(|()| {
                     check_balances(checked, &processed.accounts, &context.accounts, environment)
+                        .inspect_err(|error| {
+                            let note = limits::of_balances(error, &context.accounts, environment);
+                            context.notes.extend(note);
+                        })
                 });
             finish(&mut context, &mut processed, workspace)
         }
         Err(error) => {
+            let limit = checked.budget.loaded_bytes_max;
+            processed.notes.extend(limits::of_loading(&error, counted_bytes, limit));
             processed.result = Err(error);
             Vec::new()
         }

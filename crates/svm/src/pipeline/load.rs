@@ -47,6 +47,8 @@ pub struct Loaded {
     pub rollback: Rollback,
     /// The loaded accounts data size, in bytes (SIMD-0186).
     pub loaded_bytes: u32,
+    /// The bytes that were counted, which exceed the limit if that is why loading failed.
+    pub counted_bytes: u32,
 }
 
 /// What a failed transaction writes: the payer without the fee, and the nonce advanced.
@@ -79,6 +81,7 @@ pub fn load<S: AccountStore>(
     let rollback = loader.charge_fee(environment, &rent, nonce)?;
     let loaded = loader.load_accounts(&rent, environment.features);
     let AccountLoader { bytes, changes, accounts, .. } = loader;
+    let counted_bytes = bytes;
     let mut loaded_bytes = bytes.min(checked.budget.loaded_bytes_max);
     let mut programs = core::mem::take(&mut workspace.programs);
     programs.clear();
@@ -87,7 +90,8 @@ pub fn load<S: AccountStore>(
             loaded_bytes = fees_only_bytes(&changes, &rollback);
         }
         workspace.recycle_accounts(accounts);
-        return Ok(Loaded { accounts: Err(error), changes, programs, rollback, loaded_bytes });
+        let accounts = Err(error);
+        return Ok(Loaded { accounts, changes, programs, rollback, loaded_bytes, counted_bytes });
     }
     let (slot, features) = (environment.slot(), environment.features);
     for TransactionAccount { key, account, .. } in &accounts {
@@ -95,7 +99,8 @@ pub fn load<S: AccountStore>(
             programs.find(key, account, chain.accounts, chain.programs, slot, features);
         }
     }
-    Ok(Loaded { accounts: Ok(accounts), changes, programs, rollback, loaded_bytes })
+    let accounts = Ok(accounts);
+    Ok(Loaded { accounts, changes, programs, rollback, loaded_bytes, counted_bytes })
 }
 
 /// Returns the loaded accounts data size of a transaction that only pays its fee, before SIMD-0186

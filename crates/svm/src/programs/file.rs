@@ -106,7 +106,8 @@ pub enum LoadError {
     Elf(ElfError),
     /// The verifier rejected an instruction.
     Verify(VerifyError),
-    /// The file is not an sBPF program. Only [`check_file`] returns this; the loader returns an ELF error.
+    /// The file is not an sBPF program. The loader itself returns an ELF error; this is of
+    /// [`check_file`], and of tools that ask [`NotSbpf::detect`].
     NotSbpf(NotSbpf),
     /// The file ends inside of its section table. Only [`check_file`] returns this.
     Truncated,

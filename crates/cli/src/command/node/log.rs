@@ -2,12 +2,17 @@
 
 use std::{
     collections::HashMap,
+    ffi::OsStr,
     io::Write as _,
+    path::Path,
     time::{Duration, Instant},
 };
 
 use anyhow::Result;
-use selkie::{Signature, TransactionError};
+use selkie::{
+    InstructionError, Signature, TransactionError,
+    programs::errors::{self, ErrorName},
+};
 use selkie_node::{Block, Event, Events, Frame, Landed, Node};
 use serde_json::json;
 use solana_commitment_config::CommitmentLevel;
@@ -48,15 +53,16 @@ pub(super) async fn run(
     node: &Node,
     mut events: Events,
 ) -> Result<()> {
+    let names = names(args);
     let mut received = Received::default();
     loop {
         match events.recv().await {
             Ok(_) if args.quiet => {}
             Ok(Event::Received(signature)) => received.add(signature),
             Ok(Event::Block { commitment: CommitmentLevel::Processed, block }) => {
-                show_block(ui, args, &block, &mut received)?;
+                show_block(ui, args, &names, &block, &mut received)?;
                 if args.traces && !ui.json && args.log_format != Some(LogFormatArg::Json) {
-                    show_calls(ui, node, &block)?;
+                    show_calls(ui, node, &names, &block)?;
                 }
             }
             Ok(Event::Dropped { signature, error }) => {
@@ -91,7 +97,43 @@ fn show_dropped(
     Ok(())
 }
 
-fn show_block(ui: &mut Ui, args: &NodeArgs, block: &Block, received: &mut Received) -> Result<()> {
+/// Returns the well-known names, and those of the programs' files.
+fn names(args: &NodeArgs) -> Names {
+    let mut names = Names::well_known();
+    let pairs = args.bpf_program.chunks(2).chain(args.upgradeable_program.chunks(3));
+    for part in pairs {
+        let [id, path, ..] = part else { continue };
+        let name = Path::new(path).file_stem().and_then(OsStr::to_str);
+        if let (Ok(id), Some(name)) = (names.address(id), name) {
+            names.add_own(id, name);
+        }
+    }
+    names
+}
+
+/// Returns what the custom error means that made a transaction fail, if tables or the log tell.
+fn error_name(landed: &Landed) -> Option<ErrorName> {
+    let Err(TransactionError::InstructionError(index, InstructionError::Custom(code))) =
+        landed.result
+    else {
+        return None;
+    };
+    let message = &landed.transaction.message;
+    let called = || {
+        let instruction = message.instructions().get(usize::from(index))?;
+        message.static_account_keys().get(usize::from(instruction.program_id_index)).copied()
+    };
+    let program = errors::failed_program(&landed.meta.logs, code).or_else(called)?;
+    errors::decode(&program, code, &landed.meta.logs)
+}
+
+fn show_block(
+    ui: &mut Ui,
+    args: &NodeArgs,
+    names: &Names,
+    block: &Block,
+    received: &mut Received,
+) -> Result<()> {
     for landed in &block.transactions {
         let took = received.take(&landed.signature);
         if args.log_format == Some(LogFormatArg::Json) {
@@ -99,7 +141,7 @@ fn show_block(ui: &mut Ui, args: &NodeArgs, block: &Block, received: &mut Receiv
         } else if ui.json {
             writeln!(ui.out, "{}", line_of_json(landed))?;
         } else {
-            show(ui, args, landed, took)?;
+            show(ui, args, names, landed, took)?;
         }
     }
     if !block.transactions.is_empty() {
@@ -119,17 +161,17 @@ fn trace(landed: &Landed, took: Option<Duration>) {
         }
         Err(error) => {
             let (notes, logs) = (meta.notes.join("\n"), meta.logs.join("\n"));
-            tracing::warn!(%signature, slot, compute_units, fee, milliseconds, %error, notes, logs, "failed transaction");
+            let name = error_name(landed).map(|it| it.to_string());
+            tracing::warn!(%signature, slot, compute_units, fee, milliseconds, %error, name, notes, logs, "failed transaction");
         }
     }
 }
 
 /// Prints the call trees of a block's transactions.
-fn show_calls(ui: &mut Ui, node: &Node, block: &Block) -> Result<()> {
-    let names = Names::well_known();
+fn show_calls(ui: &mut Ui, node: &Node, names: &Names, block: &Block) -> Result<()> {
     let traces = block.transactions.iter().filter_map(|it| node.trace(&it.signature));
     for frame in traces.flat_map(|trace| trace.frames) {
-        show_frame(ui, &names, &frame)?;
+        show_frame(ui, names, &frame)?;
     }
     Ok(ui.out.flush()?)
 }
@@ -149,12 +191,19 @@ fn line_of_json(landed: &Landed) -> serde_json::Value {
         "signature": landed.signature.to_string(),
         "slot": landed.slot,
         "error": landed.result.as_ref().err().map(ToString::to_string),
+        "errorName": error_name(landed).map(|it| it.to_string()),
         "computeUnits": landed.meta.compute_units,
         "fee": landed.meta.fee,
     })
 }
 
-fn show(ui: &mut Ui, args: &NodeArgs, landed: &Landed, took: Option<Duration>) -> Result<()> {
+fn show(
+    ui: &mut Ui,
+    args: &NodeArgs,
+    names: &Names,
+    landed: &Landed,
+    took: Option<Duration>,
+) -> Result<()> {
     let count = landed.transaction.message.instructions().len();
     let (units, signature, slot) = (landed.meta.compute_units, landed.signature, landed.slot);
     let took = took.map_or_else(String::new, |it| format!("  {:.1} ms", it.as_secs_f64() * 1e3));
@@ -162,16 +211,20 @@ fn show(ui: &mut Ui, args: &NodeArgs, landed: &Landed, took: Option<Duration>) -
     match &landed.result {
         Ok(()) => writeln!(ui.out, "{GOOD}ok{GOOD:#}     {signature}  {facts}")?,
         Err(error) => {
-            writeln!(ui.out, "{BAD}failed{BAD:#} {signature}  {facts}  {error}")?;
+            let name = error_name(landed).map_or_else(String::new, |it| format!(" {it}"));
+            let name = ui.line(&name);
+            writeln!(ui.out, "{BAD}failed{BAD:#} {signature}  {facts}  {error}{name}")?;
             for note in &landed.meta.notes {
-                let note = ui.line(note);
+                let note = names.annotate(note);
+                let note = ui.line(&note);
                 writeln!(ui.out, "       {note}")?;
             }
         }
     }
     if args.log || landed.result.is_err() {
         for line in &landed.meta.logs {
-            let line = ui.line(line);
+            let line = names.annotate(line);
+            let line = ui.line(&line);
             writeln!(ui.out, "       {DIM}{line}{DIM:#}")?;
         }
     }

@@ -84,10 +84,30 @@ fn state(kind: EntryKind) -> &'static str {
 /// Returns the program or buffer at an address.
 pub(super) fn find(svm: &Svm, id: &Pubkey) -> Result<Entry> {
     let account = svm.shared_account(id);
-    account
-        .and_then(|account| of(svm, *id, &account))
-        .ok_or_else(|| anyhow!("no program or buffer at {id}"))
-        .advise("`selkie program show` lists them")
+    let found = account.as_ref().and_then(|account| of(svm, *id, account));
+    let shown = svm.show(id);
+    found
+        .ok_or_else(|| match &account {
+            None => anyhow!("no program or buffer at {shown}: no account is there"),
+            Some(it) => anyhow!(
+                "no program or buffer at {shown}: the account there is owned by {} and has {} bytes",
+                svm.show(it.owner()),
+                it.data().len()
+            ),
+        })
+        .advise(others(svm))
+}
+
+/// Names the programs that were deployed.
+fn others(svm: &Svm) -> String {
+    const LISTED_MAX: usize = 4;
+    let all = svm.written_accounts().filter_map(|(id, account)| of(svm, id, account));
+    let all: Vec<String> = all.filter(|it| it.kind.is_some()).map(|it| svm.show(&it.id)).collect();
+    match all.len() {
+        0 => "`selkie deploy PROGRAM` deploys one".to_owned(),
+        1..=LISTED_MAX => format!("deployed here: {}", all.join(", ")),
+        _ => "`selkie program show` lists them".to_owned(),
+    }
 }
 
 fn of(svm: &Svm, id: Pubkey, account: &AccountSharedData) -> Option<Entry> {

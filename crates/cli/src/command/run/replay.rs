@@ -5,24 +5,23 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use selkie::{Svm, fixture::Fixture};
 use selkie_replay::ReplayFile;
-use selkie_svm::{ComputeBudget, FeatureSet, Loader};
+use selkie_svm::{ComputeBudget, Loader};
 
 use super::surroundings;
 use crate::{args::RunArgs, files, program::ProgramFile, scenario::Scenario, ui::Ui};
 
-/// Writes the instruction with its programs and accounts to a file.
+/// Writes the instruction with its programs and accounts to a file. `svm` has the features, names and
+/// accounts of the cluster.
 pub(super) fn save(
     ui: &mut Ui,
     path: &Path,
     args: &RunArgs,
     file: &ProgramFile,
     scenario: &Scenario,
-    saved: Option<&Svm>,
-    features: FeatureSet,
+    svm: Svm,
 ) -> Result<()> {
     let budget = ComputeBudget { compute_unit_limit: args.limit, heap_bytes: args.heap };
-    let mut svm = saved.cloned().unwrap_or_default().with_features(features);
-    svm = svm.with_instruction_budget(budget);
+    let mut svm = svm.with_instruction_budget(budget);
     let Scenario { instruction, accounts } = scenario;
     let id = instruction.program_id;
     let loader: Loader = args.loader.into();

@@ -1,13 +1,13 @@
 //! Builds the environment of `selkie run`: accounts, other programs, features.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{AccountSharedData, Pubkey, Svm};
 use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{
     AccountMeta, AccountStore, Environment, FeatureSet, Loader, Program, ProgramEntry, Purpose,
-    elf_environment,
+    elf_environment, program_cache::ProgramFile as DeployedFile,
 };
 
 use crate::{
@@ -45,8 +45,9 @@ pub(super) fn saved(args: &RunArgs) -> Result<Option<Svm>> {
     saved.map(Some).advise("create a cluster with `selkie deploy PROGRAM` or `selkie airdrop`")
 }
 
-/// Returns the instruction of the command line, with its accounts from files.
-pub(super) fn scenario(args: &RunArgs) -> Result<Scenario> {
+/// Returns the instruction of the command line, with its accounts from files, and the names of accounts
+/// and of the program.
+pub(super) fn scenario(args: &RunArgs) -> Result<(Scenario, Names)> {
     let names = names(args)?;
     let mut scenario = match &args.input {
         Some(path) => Scenario::read(path)?,
@@ -61,7 +62,7 @@ pub(super) fn scenario(args: &RunArgs) -> Result<Scenario> {
     if let Some(key) = &args.program_id {
         scenario.instruction.program_id = names.address(key)?;
     }
-    Ok(scenario)
+    Ok((scenario, names))
 }
 
 fn names(args: &RunArgs) -> Result<Names> {
@@ -70,6 +71,54 @@ fn names(args: &RunArgs) -> Result<Names> {
         SurroundingsArgs { url: Some(_), .. } => Names::load(Path::new(STATE_FILE)),
         _ => Ok(Names::well_known()),
     }
+}
+
+/// Names the program after its file. Unless its address was given, it is that of the saved cluster's
+/// program with the same bytes, or else with the same name.
+pub(super) fn place(
+    ui: &mut Ui,
+    args: &RunArgs,
+    file: &ProgramFile,
+    saved: Option<&Svm>,
+    scenario: &mut Scenario,
+    names: &mut Names,
+) -> Result<()> {
+    let stem = args.program.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    let id = &mut scenario.instruction.program_id;
+    if let Some(svm) = saved.filter(|_| *id == Scenario::default().instruction.program_id)
+        && let Some(found) = deployed(svm, file, stem, names)
+    {
+        *id = found;
+        ui.aside(&format!("as the program {}\n", names.show(id)))?;
+    }
+    if names.label(id).is_none() && !stem.is_empty() {
+        names.add_own(*id, stem);
+    }
+    Ok(())
+}
+
+/// Returns the address of the cluster's program that a file is of.
+fn deployed(svm: &Svm, file: &ProgramFile, stem: &str, names: &Names) -> Option<Pubkey> {
+    let environment = elf_environment(svm.features(), Purpose::Deployment);
+    let stripped = selkie_elf::strip(&file.elf, &environment);
+    let forms = [Some(&file.elf), stripped.as_ref()];
+    // A file may be followed by room for longer ones.
+    let is_it = |bytes: &[u8]| {
+        let mut forms = forms.iter().flatten();
+        forms.any(|it| bytes.strip_prefix(it.as_slice()).is_some_and(is_room))
+    };
+    let mut programs = svm
+        .written_accounts()
+        .filter_map(|(id, account)| Some((id, DeployedFile::find(account, &Accounts(svm))?)));
+    let same_bytes = programs.find(|(_, deployed)| is_it(deployed.bytes())).map(|(id, _)| id);
+    same_bytes.or_else(|| {
+        let id = names.defined(stem)?;
+        DeployedFile::find(&svm.shared_account(&id)?, &Accounts(svm)).map(|_| id)
+    })
+}
+
+fn is_room(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
 }
 
 /// Adds an account from a file, or a reference to one by address.

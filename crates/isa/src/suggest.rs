@@ -5,12 +5,12 @@
 const WORK_MAX: usize = 1 << 22;
 
 /// Returns the candidate most similar to `name`, if one is similar enough to be a misspelling of
-/// it.
+/// it: at most one letter in five may differ, since in short words a few letters make another word.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = match name.len() {
-        0..=2 => 1,
-        3..=7 => 2,
+        0..=5 => 1,
+        6..=9 => 2,
         _ => 3,
     };
     let mut work = 0;
@@ -51,17 +51,36 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use selkie_protocol::syscalls;
-
     use super::*;
 
     #[test]
-    fn misspelt_syscalls_are_recognized() {
-        let check = |typo, meant| assert_eq!(nearest(typo, syscalls::names()), meant);
+    fn misspelt_names_are_recognized() {
+        let known =
+            ["sol_log_", "sol_log_64_", "sol_set_return_data", "mov64", "vote", "vault", "ata"];
+        let check = |typo, meant| assert_eq!(nearest(typo, known), meant, "{typo}");
         check("sol_lgo_", Some("sol_log_"));
         check("sol_log", Some("sol_log_"));
         check("SOL_LOG_", Some("sol_log_"));
         check("sol_set_retrun_data", Some("sol_set_return_data"));
+        check("mvo64", Some("mov64"));
+        check("vaul", Some("vault"));
+        check("vuat", None);
+        check("tva", None);
         check("print", None);
+    }
+
+    #[test]
+    fn other_words_of_the_same_length_are_not_meant() {
+        for (word, known) in
+            [("nope", "vote"), ("abc", "ata"), ("token", "stake"), ("main", "mint")]
+        {
+            assert_eq!(nearest(word, [known]), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_most_similar_name_is_meant() {
+        assert_eq!(nearest("counte", ["count", "counter"]), Some("count"));
+        assert_eq!(nearest("coutner", ["count", "counter"]), Some("counter"));
     }
 }
