@@ -47,8 +47,10 @@ impl View<'_> {
     /// # Errors
     /// If what decides on the shape cannot be read.
     pub fn shape(&self, value: &Value) -> Result<Shape, Missing> {
-        if value.contents == Contents::Absent {
-            return Err(Missing::OptimizedOut);
+        match value.contents {
+            Contents::Absent => return Err(Missing::OptimizedOut),
+            Contents::Misplaced => return Err(Missing::Misplaced),
+            Contents::Memory(_) | Contents::Bytes(_) => {}
         }
         let value = self.unwrapped(value);
         let ty = self.info.type_of(&value.ty);
