@@ -10,15 +10,13 @@ use anyhow::{Context as _, Result, anyhow};
 use selkie_debug::{History, PathMap, Session, StartAt};
 use selkie_inspect::is_library;
 use selkie_isa::{input, plain};
-use selkie_replay::{DebugFiles, Timeline};
+use selkie_replay::Timeline;
 
 use crate::{replays, ui::Advise as _};
 
 /// How replays come to be.
 const HELP: &str =
     "record one with `selkie run PROGRAM --save-replay FILE`, or with SELKIE_RECORD=DIR cargo test";
-/// Where built programs are.
-const DEPLOY: &str = "target/deploy";
 /// The longest source file that is read.
 const SOURCE_BYTES_MAX: u64 = 64 << 20;
 
@@ -30,6 +28,8 @@ pub(crate) struct Listing {
     /// The names of the tests that made them, or other names.
     names: Vec<String>,
     chosen: usize,
+    /// What to do about programs without lines, if all of the user's are.
+    pub(crate) without_lines: Option<String>,
 }
 
 impl Listing {
@@ -73,22 +73,20 @@ pub(crate) struct Debuggee<'a> {
 impl Debuggee<'_> {
     /// Opens the session at the place where it begins. `folder` is the one in which programs are built.
     pub(crate) fn open(self, folder: &Path) -> Result<Session> {
-        self.open_listed(folder).map(|(session, _)| session)
+        let (mut session, listing) = self.open_listed(folder)?;
+        listing.without_lines.into_iter().for_each(|it| session.tell(format!("warning: {it}")));
+        Ok(session)
     }
 
     /// Opens the session, and lists the transactions that there are.
     pub(crate) fn open_listed(self, folder: &Path) -> Result<(Session, Listing)> {
-        let (timeline, listing) = self.timeline()?;
-        let mut files = DebugFiles::default();
-        for path in self.symbols {
-            path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
-            files.add(path);
-        }
-        files.add(&folder.join(DEPLOY));
+        let (timeline, mut listing) = self.timeline()?;
+        let mut files = replays::debug_files(self.symbols, folder)?;
         files.add_named(timeline.symbols());
         let paths = PathMap { rules: self.source_map };
         let mut session = Session::new(History::new(timeline, &files), paths);
         session.step_into_libraries(self.steps_into_libraries);
+        listing.without_lines = without_lines(&session, files.searched());
         session.begin(self.start_at);
         Ok((session, listing))
     }
@@ -114,7 +112,9 @@ impl Debuggee<'_> {
             }
         }
         match chosen {
-            Some((chosen, timeline)) => Ok((timeline, Listing { names, chosen })),
+            Some((chosen, timeline)) => {
+                Ok((timeline, Listing { names, chosen, without_lines: None }))
+            }
             None => Err(self.missing(&names)),
         }
     }
@@ -157,6 +157,21 @@ impl Debuggee<'_> {
         paths.sort_unstable();
         Ok(paths)
     }
+}
+
+/// Says where debug information was looked for, if none of the user's programs has any.
+fn without_lines(session: &Session, searched: &[PathBuf]) -> Option<String> {
+    let is_known = |address: &str| {
+        address.parse().is_ok_and(|address| selkie::programs::by_id(&address).is_some())
+    };
+    let users = session.programs().iter().filter(|it| !is_known(&it.file.address));
+    let users: Vec<_> = users.collect();
+    if users.is_empty() || users.iter().any(|it| it.info.has_lines()) {
+        return None;
+    }
+    let names = users.iter().map(|it| it.file.name.as_str()).collect::<Vec<_>>().join(", ");
+    let searched = replays::searched(searched);
+    Some(format!("no debug information was found of {names}: {searched}"))
 }
 
 /// Returns the path of a source file here. A file that is not where the compiler has recorded it is

@@ -3,7 +3,6 @@
 use core::fmt;
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +10,10 @@ use selkie::{
     FeatureSet, Pubkey,
     runtime::{Purpose, elf_environment},
 };
-use selkie_inspect::{Graph, Labels, Program, SourceMap, Style, code, demangle, instruction_text};
+use selkie_inspect::{
+    Graph, Labels, Program, SourceMap, Style, code, debug_folders, demangle, instruction_text,
+    program_files,
+};
 use selkie_isa::input;
 
 /// Files with debug information. A program's is the one with the same code, whatever its name.
@@ -20,6 +22,8 @@ pub struct DebugFiles {
     files: Vec<DebugFile>,
     /// The paths that replays have named.
     named: BTreeSet<PathBuf>,
+    /// The files and folders that were added for whoever asks where was looked.
+    searched: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -33,17 +37,23 @@ impl DebugFiles {
     /// Adds a file, or the programs and debug files in a folder: those that end in `.so`,
     /// `.so.debug` or `.debug`. What cannot be read or is no program is passed over.
     pub fn add(&mut self, path: &Path) {
-        if !path.is_dir() {
-            self.add_file(path);
-            return;
+        self.searched.push(path.to_owned());
+        match path.is_dir() {
+            true => program_files(path).iter().for_each(|file| self.add_file(file)),
+            false => self.add_file(path),
         }
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        files.sort_unstable();
-        let is_program = |path: &&PathBuf| {
-            path.extension().is_some_and(|extension| extension == "so" || extension == "debug")
-        };
-        files.iter().filter(is_program).for_each(|file| self.add_file(file));
+    }
+
+    /// Adds the files in all folders in which programs are built, for a command that runs in the folder
+    /// `here`: those of [`debug_folders`].
+    pub fn add_usual(&mut self, here: &Path) {
+        debug_folders(here).iter().for_each(|folder| self.add(folder));
+    }
+
+    /// Returns the files and folders that were added, other than those that replays name.
+    #[must_use]
+    pub fn searched(&self) -> &[PathBuf] {
+        &self.searched
     }
 
     /// Adds files that a replay names: as [`DebugFiles::add`], but no folders, and each file once.

@@ -1,6 +1,6 @@
 //! The functions and lines of slots, for all programs of a report.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
 
 use selkie::{Pubkey, programs};
 use selkie_inspect::{Location, dwarf::Refusal};
@@ -121,6 +121,12 @@ impl Programs {
     pub fn name(&self, id: &Pubkey) -> String {
         let name = self.get(id).and_then(|it| it.name.as_ref()).or_else(|| self.builtins.get(id));
         name.map_or_else(|| id.to_string(), Clone::clone)
+    }
+
+    /// Returns the files and folders in which debug information was looked for.
+    #[must_use]
+    pub fn searched(&self) -> &[PathBuf] {
+        self.files.searched()
     }
 
     /// Returns the names of the programs whose debug information is not used, and why.

@@ -51,6 +51,9 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
     for (program, refusal) in session.refusals() {
         ui.warning(&refusal.of(program))?;
     }
+    if let Some(text) = listing.without_lines.as_deref().filter(|_| !ui.json) {
+        ui.warning(text)?;
+    }
     let mut console = Console::new(session, Box::new(source));
     let mut commands = args.commands.clone();
     if let Some(path) = &args.script {

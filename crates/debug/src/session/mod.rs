@@ -200,6 +200,11 @@ impl Session {
         self.model.is_raw = is_raw;
     }
 
+    /// Adds a line to those that log points have written.
+    pub fn tell(&mut self, line: String) {
+        self.output.push(line);
+    }
+
     /// Takes the lines that log points have written.
     pub fn take_output(&mut self) -> Vec<String> {
         core::mem::take(&mut self.output)
