@@ -14,7 +14,7 @@ use selkie_inspect::{
     Graph, Labels, Program, SourceMap, Style, code, debug_folders, demangle, instruction_text,
     program_files,
 };
-use selkie_isa::input;
+use selkie_isa::{input, layout::SLOT_BYTES};
 
 /// Files with debug information. A program's is the one with the same code, whatever its name.
 #[derive(Default, Debug)]
@@ -85,7 +85,8 @@ pub struct ProgramView {
     pub id: Pubkey,
     /// The program, with symbols if there are any.
     pub program: Program,
-    /// Its control-flow graph, which has its functions.
+    /// Its control-flow graph, which has its functions: those without a name under their
+    /// [`offset_name`].
     pub graph: Graph,
     /// Its lines and inlined functions.
     pub map: SourceMap,
@@ -110,15 +111,23 @@ impl ProgramView {
         let bytes = file.map_or(&elf, |file| &file.bytes);
         let program = open(&elf)?.with_names_of(bytes);
         let map = SourceMap::load(bytes.as_slice());
-        let graph = Graph::new(&program, Style::Selkie);
+        let mut graph = Graph::new(&program, Style::Selkie);
         let debug_file = file.map(|file| file.path.clone());
+        let called = program_name(&id, debug_file.as_deref());
+        for (start, name) in &mut graph.functions {
+            if *name == format!("function_{start}") {
+                *name = offset_name(&called, *start);
+            }
+        }
         Some(Self { id, program, graph, map, debug_file, elf })
     }
 
-    /// Returns the first slot and the demangled name of the function that contains a slot.
+    /// Returns the first slot and the demangled name of the function that contains a slot: of one without
+    /// a name the [`offset_name`].
     #[must_use]
     pub fn function_at(&self, pc: usize) -> Option<(u32, String)> {
         let (start, name) = self.program.function_at(u32::try_from(pc).ok()?)?;
+        let name = self.graph.functions.get(&start).map_or(name, String::as_str);
         Some((start, demangle(name)))
     }
 
@@ -128,6 +137,21 @@ impl ProgramView {
         let labels = Labels::new(&self.program, &self.graph);
         instruction_text(self.program.executable(), &labels, pc)
     }
+}
+
+/// Returns the name of a function without one: the program's with the offset in its code in bytes,
+/// `token+0x39a8`.
+#[must_use]
+pub fn offset_name(program: &str, pc: u32) -> String {
+    format!("{program}+{:#x}", u64::from(pc) * SLOT_BYTES as u64)
+}
+
+/// Returns the name of a program for people: that of a well-known program, or of the file with its debug
+/// information, or else its address.
+fn program_name(id: &Pubkey, debug_file: Option<&Path>) -> String {
+    let known = selkie::programs::by_id(id).map(|it| it.name);
+    let file = || debug_file?.file_name()?.to_str()?.split('.').next();
+    known.or_else(file).map_or_else(|| id.to_string(), str::to_owned)
 }
 
 fn open(elf: &[u8]) -> Option<Program> {

@@ -4,8 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
 
 use selkie::{Pubkey, programs};
 use selkie_inspect::{Location, dwarf::Refusal};
-use selkie_isa::layout::SLOT_BYTES;
-use selkie_replay::{DebugFiles, ProgramView, Timeline};
+use selkie_replay::{DebugFiles, ProgramView, Timeline, offset_name};
 
 use crate::text::hash;
 
@@ -180,7 +179,6 @@ impl Symbols {
             .collect();
         let slot = usize::try_from(pc).unwrap_or(usize::MAX);
         let name = || match self.view.function_at(slot) {
-            Some((start, name)) if name == format!("function_{start}") => self.unnamed(start),
             Some((_, name)) => name,
             None => self.unnamed(pc),
         };
@@ -199,7 +197,7 @@ impl Symbols {
     /// Returns the name of a function without one, by its offset in the code: `token+0x39a8`.
     fn unnamed(&self, pc: u32) -> String {
         let name = self.name.clone().unwrap_or_else(|| self.view.id.to_string());
-        format!("{name}+{:#x}", u64::from(pc).saturating_mul(SLOT_BYTES as u64))
+        offset_name(&name, pc)
     }
 
     /// Returns the line of a slot: that of the innermost function.
