@@ -3,7 +3,7 @@
 # In a folder that is not of this machine alone, since debug information names it.
 set -e
 cd "$(dirname "$0")"
-place=/tmp/stack
+place="$(dirname "$(mktemp -u)")/stack"
 mkdir -p "$place"
 cp stack.c "$place"
 for compiler in clang-19 clang-22 ziglang; do
