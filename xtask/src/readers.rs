@@ -88,7 +88,7 @@ impl<'a> Recorded<'a> {
     /// Writes the profiles, and what Selkie says itself.
     fn write_profiles(&self) -> Result<()> {
         for name in PROFILES {
-            self.say("profile", &["--output", &self.path(name)])?;
+            self.say("profile", &["--libraries", "--output", &self.path(name)])?;
         }
         // Files for other tools have the functions of libraries.
         for (command, options) in

@@ -2,18 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use selkie_debug::{History, PathMap, Session, StartAt};
 use selkie_inspect::is_library;
 use selkie_isa::input;
-use selkie_replay::{DebugFiles, Timeline};
+use selkie_replay::Timeline;
 
-use crate::recordings::{self, Recordings};
+use crate::{
+    recordings::{self, Recordings},
+    replays,
+};
 
-/// Where built programs are.
-const DEPLOY: &str = "target/deploy";
 /// The longest source file that is read.
 const SOURCE_BYTES_MAX: u64 = 64 << 20;
+
+/// The transactions around the one that a session is about.
+pub(crate) struct Listing {
+    /// A line for each, if there are several.
+    pub(crate) lines: Vec<String>,
+    /// What to do about programs without lines, if all of the user's are.
+    pub(crate) without_lines: Option<String>,
+}
 
 /// What is debugged.
 #[derive(Default)]
@@ -38,7 +47,9 @@ pub(crate) struct Debuggee<'a> {
 impl Debuggee<'_> {
     /// Opens the session at the place where it begins. `folder` is the one in which programs are built.
     pub(crate) fn open(self, folder: &Path) -> Result<Session> {
-        self.open_listed(folder).map(|(session, _)| session)
+        let (mut session, listing) = self.open_listed(folder)?;
+        listing.without_lines.into_iter().for_each(|it| session.tell(format!("warning: {it}")));
+        Ok(session)
     }
 
     /// Reads the transactions that there are.
@@ -51,28 +62,45 @@ impl Debuggee<'_> {
     }
 
     /// Opens the session, and lists the transactions around the one that it is about.
-    pub(crate) fn open_listed(self, folder: &Path) -> Result<(Session, Vec<String>)> {
+    pub(crate) fn open_listed(self, folder: &Path) -> Result<(Session, Listing)> {
         let mut recordings = self.recordings()?;
         let chosen = recordings.choose(self.transaction, self.test)?;
-        let (timeline, listing) = (recordings.timeline(chosen)?, recordings.around(chosen));
-        Ok((self.session(folder, timeline)?, listing))
+        let (timeline, lines) = (recordings.timeline(chosen)?, recordings.around(chosen));
+        let (session, without_lines) = self.session(folder, timeline)?;
+        Ok((session, Listing { lines, without_lines }))
     }
 
-    /// Opens the session of a transaction at the place where it begins.
-    pub(crate) fn session(self, folder: &Path, timeline: Timeline) -> Result<Session> {
-        let mut files = DebugFiles::default();
-        for path in self.symbols {
-            path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
-            files.add(path);
-        }
-        files.add(&folder.join(DEPLOY));
+    /// Opens the session of a transaction at the place where it begins. Also says what to do if no program
+    /// of the user's has lines.
+    pub(crate) fn session(
+        self,
+        folder: &Path,
+        timeline: Timeline,
+    ) -> Result<(Session, Option<String>)> {
+        let mut files = replays::debug_files(self.symbols, folder)?;
         files.add_named(timeline.symbols());
         let paths = PathMap { rules: self.source_map };
         let mut session = Session::new(History::new(timeline, &files), paths);
         session.step_into_libraries(self.steps_into_libraries);
+        let without_lines = without_lines(&session, files.searched());
         session.begin(self.start_at);
-        Ok(session)
+        Ok((session, without_lines))
     }
+}
+
+/// Says where debug information was looked for, if none of the user's programs has any.
+fn without_lines(session: &Session, searched: &[PathBuf]) -> Option<String> {
+    let is_known = |address: &str| {
+        address.parse().is_ok_and(|address| selkie::programs::by_id(&address).is_some())
+    };
+    let users = session.programs().iter().filter(|it| !is_known(&it.file.address));
+    let users: Vec<_> = users.collect();
+    if users.is_empty() || users.iter().any(|it| it.info.has_lines()) {
+        return None;
+    }
+    let names = users.iter().map(|it| it.file.name.as_str()).collect::<Vec<_>>().join(", ");
+    let searched = replays::searched(searched);
+    Some(format!("no debug information was found of {names}: {searched}"))
 }
 
 /// Returns the path of a source file here. A file that is not where the compiler has recorded it is

@@ -5,7 +5,7 @@ use std::{io, path::Path};
 use anyhow::{Context as _, Result, anyhow};
 use selkie_asm::{DiskFiles, Severity};
 use selkie_elf::NotSbpf;
-use selkie_inspect::{Graph, SourceMap, demangle};
+use selkie_inspect::{DebugFile, Graph, SourceMap, debug_file, demangle};
 use selkie_isa::Version;
 use selkie_isa::input;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
@@ -22,8 +22,9 @@ use crate::{
 pub(crate) struct ProgramFile {
     /// The bytes of the ELF file.
     pub(crate) elf: Vec<u8>,
-    /// The same program with symbols and line numbers, from the `.so.debug` beside it.
-    debug: Option<Vec<u8>>,
+    /// The same program with symbols and line numbers: of the `.so.debug` beside it, or where programs
+    /// are built.
+    debug: Option<DebugFile>,
 }
 
 /// A failure whose errors were already shown.
@@ -45,18 +46,18 @@ impl ProgramFile {
             });
         }
         let elf = read(path)?;
-        let debug = selkie::debug_file(path, &elf);
+        let debug = debug_file(path, &elf);
         Ok(Ok(Self { elf, debug }))
     }
 
     /// Returns the ELF file with symbols and line numbers, if there is one, else the program itself.
     pub(crate) fn with_debug_info(&self) -> &[u8] {
-        self.debug.as_deref().unwrap_or(&self.elf)
+        self.debug.as_ref().map_or(&self.elf, |it| &it.bytes)
     }
 
-    /// Returns whether there is a file with debug information beside the program.
-    pub(crate) fn has_debug_file(&self) -> bool {
-        self.debug.is_some()
+    /// Returns the path of the file with debug information, if that is not the program itself.
+    pub(crate) fn debug_path(&self) -> Option<&Path> {
+        self.debug.as_ref().map(|it| it.path.as_path())
     }
 
     /// Returns the map from code to functions and source lines.

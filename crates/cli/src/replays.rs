@@ -21,24 +21,38 @@ use crate::{
 };
 
 /// How replays come to be.
-pub(crate) const HELP: &str = "record one with `selkie run PROGRAM --save-replay FILE`, or those of a test suite with `selkie test`";
+pub(crate) const HELP: &str =
+    "record one with `selkie run PROGRAM --save-replay FILE`, or those of a test suite with `selkie test`";
 /// Cargo's folder, if it is the usual one.
 const TARGET: &str = "target";
-/// Where built programs are.
-const DEPLOY: &str = "target/deploy";
 /// The variable by which the test library is told where to record.
 pub(crate) const VARIABLE: &str = "SELKIE_RECORD";
 
 /// Returns the programs of a report, whose debug information is looked for in these files or folders,
 /// and where programs are built.
 pub(crate) fn programs(symbols: &[PathBuf]) -> Result<Programs> {
+    debug_files(symbols, Path::new("")).map(Programs::new)
+}
+
+/// Returns the files in which debug information is looked for: these files or folders, and those where
+/// programs are built for who is in the folder `here`.
+pub(crate) fn debug_files(symbols: &[PathBuf], here: &Path) -> Result<DebugFiles> {
     let mut files = DebugFiles::default();
     for path in symbols {
         path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
         files.add(path);
     }
-    files.add(Path::new(DEPLOY));
-    Ok(Programs::new(files))
+    files.add_usual(here);
+    Ok(files)
+}
+
+/// Says where debug information was looked for, and what else to do about there being none.
+pub(crate) fn searched(files: &[PathBuf]) -> String {
+    let places = files.iter().map(|it| it.display().to_string()).collect::<Vec<_>>().join(", ");
+    format!(
+        "looked in {places}, and beside the program; --symbols names the .so.debug file that \
+         `selkie build` wrote, or its folder"
+    )
 }
 
 /// Warns of programs whose debug information is not used.

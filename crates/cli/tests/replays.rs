@@ -4,7 +4,7 @@ mod common;
 
 use std::{fs, path::Path};
 
-use common::{folder, repository, selkie};
+use common::{folder, repository, selkie, selkie_with};
 
 /// Builds a program without symbols, and its debug information beside it.
 fn build(folder: &Path, base: &str) {
@@ -52,4 +52,57 @@ fn coverage_has_the_lines_of_debug_information_beside_the_replay() {
     let (_, fixture) = replay.split_once('\n').expect("it has two lines");
     fs::write(folder.join("a.replay"), fixture).expect("the folder is writable");
     check(&folder, "a.replay");
+}
+
+/// A folder of a program without symbols and its recording, whose debug information is elsewhere.
+fn apart(name: &str, debug: &str) -> std::path::PathBuf {
+    let root = folder(name);
+    build(&root, "hello");
+    let output = selkie(&root, &["run", "hello.so", "--save-replay", "a.replay"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let to = root.join(debug);
+    fs::create_dir_all(to.parent().expect("it is in a folder")).expect("the folder is writable");
+    fs::rename(root.join("hello.so.debug"), to).expect("the folder is writable");
+    fs::remove_file(root.join("hello.so")).expect("the folder is writable");
+    root
+}
+
+#[test]
+fn debug_information_is_found_in_the_target_folder_from_a_folder_below() {
+    // Under any name, since its code is that of the program.
+    let root = apart("replays-below", "target/deploy/another.so.debug");
+    let member = root.join("programs/hello");
+    fs::create_dir_all(&member).expect("the folder is writable");
+    check(&member, "../../a.replay");
+}
+
+#[test]
+fn debug_information_is_found_in_a_target_folder_with_another_name() {
+    let root = apart("replays-named", "out/deploy/hello.so.debug");
+    let here = folder("replays-named-here");
+    let replay = root.join("a.replay");
+    let replay = replay.to_str().expect("the repository's path is text");
+    let out = root.join("out");
+    let variables = [("CARGO_TARGET_DIR", out.as_path())];
+    let output = selkie_with(&here, &["coverage", replay], &variables);
+    assert!(output.stdout.contains("hello.s"), "{output:?}");
+    fs::create_dir(here.join(".cargo")).expect("the folder is writable");
+    let config = format!("[build]\ntarget-dir = {out:?}\n");
+    fs::write(here.join(".cargo/config.toml"), config).expect("the folder is writable");
+    check(&here, replay);
+}
+
+#[test]
+fn coverage_without_debug_information_is_an_error_that_tells_where_it_looked() {
+    let root = apart("replays-without", "elsewhere/hello.so.debug");
+    let output = selkie(&root, &["coverage", "a.replay"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    for part in ["no debug information was found of", "looked in ", "replays-without", "--symbols"]
+    {
+        assert!(output.stderr.contains(part), "{part}: {output:?}");
+    }
+    let output = selkie(&root, &["debug", "a.replay", "-x", "info programs"]);
+    assert!(output.stderr.contains("no debug information was found of"), "{output:?}");
+    let output = selkie(&root, &["coverage", "a.replay", "--symbols", "elsewhere"]);
+    assert!(output.stdout.contains("hello.s"), "{output:?}");
 }

@@ -9,6 +9,8 @@ pub enum Contents {
     Bytes(Vec<Option<u8>>),
     /// Nowhere at this instruction: the value was optimised out.
     Absent,
+    /// On the stack, at a place that debug information states wrongly and the code does not tell.
+    Misplaced,
 }
 
 impl Contents {
@@ -28,6 +30,7 @@ impl Contents {
                 Self::Bytes(bytes[range].to_vec())
             }
             Self::Absent => Self::Absent,
+            Self::Misplaced => Self::Misplaced,
         }
     }
 }

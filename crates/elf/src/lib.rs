@@ -45,7 +45,7 @@ pub use crate::{
     functions::{Function, Functions},
     not_sbpf::{Content, NotSbpf, is_truncated},
     sections::{Section, Sections, Symbol},
-    strip::{declared_version, strip},
+    strip::{strip, version},
     tables::DYNAMIC_NAME_BYTES_MAX,
 };
 

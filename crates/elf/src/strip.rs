@@ -62,10 +62,9 @@ fn without_debug(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Returns the sBPF version that the header of a file declares; `None` if there is no such version, or the
-/// file is too short for a header.
+/// Returns the version that an ELF file states, without a check of what else it contains.
 #[must_use]
-pub fn declared_version(bytes: &[u8]) -> Option<Version> {
+pub fn version(bytes: &[u8]) -> Option<Version> {
     Version::from_e_flags(u32::from_le_bytes(*bytes.get(E_FLAGS..)?.first_chunk()?))
 }
 

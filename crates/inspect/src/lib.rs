@@ -17,6 +17,7 @@
 //! | [`symbols`] | the functions of a symbol table; demangling |
 //! | [`stack`] | the stack use of each function |
 //! | [`frame`] | tracking of the frame pointer through instructions |
+//! | `debug_files` | where debug information of programs is looked for |
 //! | `names` | names of jump targets, functions and syscalls for listings and traces |
 //! | `image` | read-only data, and the addresses in it |
 //! | `salvage` | instructions of files that the loader refuses |
@@ -25,6 +26,7 @@
 
 pub mod backtrace;
 pub mod cfg;
+mod debug_files;
 pub mod dwarf;
 mod error_enums;
 pub mod frame;
@@ -41,6 +43,7 @@ pub mod symbols;
 pub use crate::{
     backtrace::{Backtrace, BacktraceFrame},
     cfg::{Block, DotOptions, Graph},
+    debug_files::{DebugFile, debug_file, debug_folders, program_files},
     error_enums::{ErrorEnum, error_enums},
     listing::{Line, Listing, TextOptions},
     names::Labels,

@@ -52,7 +52,7 @@ pub use crate::{
     edit::{Edit, EditError},
     file::{FileError, ReplayFile},
     index::{Invocation, Mark},
-    program::{DebugFiles, ProgramView},
+    program::{DebugFiles, ProgramView, offset_name},
     state::{CallFrame, Level, Memory, MemoryRegion, State},
     timeline::Timeline,
     visit::{Moment, Visitor},

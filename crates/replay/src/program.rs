@@ -3,7 +3,6 @@
 use core::fmt;
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -12,8 +11,11 @@ use selkie::{
     programs::errors::ErrorName,
     runtime::{Purpose, elf_environment},
 };
-use selkie_inspect::{Graph, Labels, Program, SourceMap, Style, code, demangle, instruction_text};
-use selkie_isa::input;
+use selkie_inspect::{
+    Graph, Labels, Program, SourceMap, Style, code, debug_folders, demangle, instruction_text,
+    program_files,
+};
+use selkie_isa::{input, layout::SLOT_BYTES};
 
 /// Files with debug information. A program's is the one with the same code, whatever its name.
 #[derive(Default, Debug)]
@@ -21,6 +23,8 @@ pub struct DebugFiles {
     files: Vec<DebugFile>,
     /// The paths that replays have named.
     named: BTreeSet<PathBuf>,
+    /// The files and folders that were added for whoever asks where was looked.
+    searched: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -34,17 +38,23 @@ impl DebugFiles {
     /// Adds a file, or the programs and debug files in a folder: those that end in `.so`,
     /// `.so.debug` or `.debug`. What cannot be read or is no program is passed over.
     pub fn add(&mut self, path: &Path) {
-        if !path.is_dir() {
-            self.add_file(path);
-            return;
+        self.searched.push(path.to_owned());
+        match path.is_dir() {
+            true => program_files(path).iter().for_each(|file| self.add_file(file)),
+            false => self.add_file(path),
         }
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        files.sort_unstable();
-        let is_program = |path: &&PathBuf| {
-            path.extension().is_some_and(|extension| extension == "so" || extension == "debug")
-        };
-        files.iter().filter(is_program).for_each(|file| self.add_file(file));
+    }
+
+    /// Adds the files in all folders in which programs are built, for a command that runs in the folder
+    /// `here`: those of [`debug_folders`].
+    pub fn add_usual(&mut self, here: &Path) {
+        debug_folders(here).iter().for_each(|folder| self.add(folder));
+    }
+
+    /// Returns the files and folders that were added, other than those that replays name.
+    #[must_use]
+    pub fn searched(&self) -> &[PathBuf] {
+        &self.searched
     }
 
     /// Adds files that a replay names: as [`DebugFiles::add`], but no folders, and each file once.
@@ -76,7 +86,8 @@ pub struct ProgramView {
     pub id: Pubkey,
     /// The program, with symbols if there are any.
     pub program: Program,
-    /// Its control-flow graph, which has its functions.
+    /// Its control-flow graph, which has its functions: those without a name under their
+    /// [`offset_name`].
     pub graph: Graph,
     /// Its lines and inlined functions.
     pub map: SourceMap,
@@ -101,15 +112,23 @@ impl ProgramView {
         let bytes = file.map_or(&elf, |file| &file.bytes);
         let program = open(&elf)?.with_names_of(bytes);
         let map = SourceMap::load(bytes.as_slice());
-        let graph = Graph::new(&program, Style::Selkie);
+        let mut graph = Graph::new(&program, Style::Selkie);
         let debug_file = file.map(|file| file.path.clone());
+        let called = program_name(&id, debug_file.as_deref());
+        for (start, name) in &mut graph.functions {
+            if *name == format!("function_{start}") {
+                *name = offset_name(&called, *start);
+            }
+        }
         Some(Self { id, program, graph, map, debug_file, elf })
     }
 
-    /// Returns the first slot and the demangled name of the function that contains a slot.
+    /// Returns the first slot and the demangled name of the function that contains a slot: of one without
+    /// a name the [`offset_name`].
     #[must_use]
     pub fn function_at(&self, pc: usize) -> Option<(u32, String)> {
         let (start, name) = self.program.function_at(u32::try_from(pc).ok()?)?;
+        let name = self.graph.functions.get(&start).map_or(name, String::as_str);
         Some((start, demangle(name)))
     }
 
@@ -132,6 +151,21 @@ impl ProgramView {
         let labels = Labels::new(&self.program, &self.graph);
         instruction_text(self.program.executable(), &labels, pc)
     }
+}
+
+/// Returns the name of a function without one: the program's with the offset in its code in bytes,
+/// `token+0x39a8`.
+#[must_use]
+pub fn offset_name(program: &str, pc: u32) -> String {
+    format!("{program}+{:#x}", u64::from(pc) * SLOT_BYTES as u64)
+}
+
+/// Returns the name of a program for people: that of a well-known program, or of the file with its debug
+/// information, or else its address.
+fn program_name(id: &Pubkey, debug_file: Option<&Path>) -> String {
+    let known = selkie::programs::by_id(id).map(|it| it.name);
+    let file = || debug_file?.file_name()?.to_str()?.split('.').next();
+    known.or_else(file).map_or_else(|| id.to_string(), str::to_owned)
 }
 
 fn open(elf: &[u8]) -> Option<Program> {

@@ -1,6 +1,6 @@
 //! The functions and lines of slots, for all programs of a report.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
 
 use selkie::{
     InstructionError, Pubkey,
@@ -10,8 +10,7 @@ use selkie::{
     },
 };
 use selkie_inspect::{Location, dwarf::Refusal};
-use selkie_isa::layout::SLOT_BYTES;
-use selkie_replay::{DebugFiles, ProgramView, Timeline};
+use selkie_replay::{DebugFiles, ProgramView, Timeline, offset_name};
 
 use crate::text::hash;
 
@@ -151,6 +150,12 @@ impl Programs {
         }
     }
 
+    /// Returns the files and folders in which debug information was looked for.
+    #[must_use]
+    pub fn searched(&self) -> &[PathBuf] {
+        self.files.searched()
+    }
+
     /// Returns the names of the programs whose debug information is not used, and why.
     pub fn refusals(&self) -> impl Iterator<Item = (String, Refusal)> {
         let addresses = self.programs.iter();
@@ -202,7 +207,6 @@ impl Symbols {
             .collect();
         let slot = usize::try_from(pc).unwrap_or(usize::MAX);
         let name = || match self.view.function_at(slot) {
-            Some((start, name)) if name == format!("function_{start}") => self.unnamed(start),
             Some((_, name)) => name,
             None => self.unnamed(pc),
         };
@@ -221,7 +225,7 @@ impl Symbols {
     /// Returns the name of a function without one, by its offset in the code: `token+0x39a8`.
     fn unnamed(&self, pc: u32) -> String {
         let name = self.name.clone().unwrap_or_else(|| self.view.id.to_string());
-        format!("{name}+{:#x}", u64::from(pc).saturating_mul(SLOT_BYTES as u64))
+        offset_name(&name, pc)
     }
 
     /// Returns the line of a slot: that of the innermost function.

@@ -117,7 +117,7 @@ pub use crate::{
     state_file::StateFileError,
     svm::{AccountFilter, AirdropError, Svm},
     time::WarpError,
-    trap::{TrapReport, debug_file},
+    trap::TrapReport,
 };
 
 /// Runs the examples of the migration guide as tests.

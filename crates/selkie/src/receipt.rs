@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use selkie_inspect::SourceMap;
+use selkie_inspect::{SourceMap, debug_file};
 use selkie_svm::{
     AccountChange, Detail, Inspector, InvokeContext, Machine, MemoryMap, Next, Processed,
     SyscallCall, program_cache::ProgramFile, stop::Trap,
@@ -26,7 +26,7 @@ use crate::{
     origin::{Origins, staleness},
     recorded::RecordedState,
     returned::{ErrorPlace, ErrorTracer},
-    trap::{TrapReport, debug_file},
+    trap::TrapReport,
 };
 
 /// The stage at which processing of a transaction ended.
@@ -172,15 +172,16 @@ impl Receipt {
     }
 
     /// Explains the trap that stopped a program, if one did: the instruction, and function, file
-    /// and line as far as debug information is found in the program or in the `.so.debug` file next
-    /// to it. Reads files and symbols when called.
+    /// and line as far as debug information is found: in the program, in the `.so.debug` file next
+    /// to it, or [where programs are built](selkie_inspect::debug_folders). Reads files and symbols
+    /// when called.
     #[must_use]
     pub fn trap(&self) -> Option<TrapReport> {
         let stopped = self.stopped.as_ref()?;
         let file = self.evidence.as_ref().and_then(|it| it.file.as_ref());
         let elf = file.map_or(&[][..], ProgramFile::bytes);
         let debug = self.origin(&stopped.program_id).and_then(|path| debug_file(path, elf));
-        let map = SourceMap::load(debug.as_deref().unwrap_or(elf));
+        let map = SourceMap::load(debug.as_ref().map_or(elf, |it| &it.bytes));
         let mut report = TrapReport::new(&stopped.stop(), elf, &map, &self.logs);
         if matches!(stopped.stop().trap, Trap::ExceededMaxInstructions) {
             report.notes.push(format!(
@@ -193,8 +194,7 @@ impl Receipt {
 
     /// Returns the line at which the first error was decided that a program of the transaction
     /// returned. `None` if no program returned an error, and unless the program was added from a file
-    /// and debug information is found in it or in the `.so.debug` file next to it. Runs the transaction
-    /// once more.
+    /// and debug information is found as for [`Receipt::trap`]. Runs the transaction once more.
     #[must_use]
     pub fn error_place(&self) -> Option<ErrorPlace> {
         let failed = self.failed_instruction.as_ref()?;
@@ -206,7 +206,7 @@ impl Receipt {
         let path = self.origin(&failed.program_id).filter(|_| !is_trap)?;
         let prepared = self.replay()?.prepare(&|_| None).ok()?;
         let elf = prepared.svm().program_elf(&failed.program_id)?;
-        let map = SourceMap::load(debug_file(path, &elf).unwrap_or(elf));
+        let map = SourceMap::load(debug_file(path, &elf).map_or(elf, |it| it.bytes));
         if !map.has_lines() {
             return None;
         }

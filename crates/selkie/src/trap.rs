@@ -3,10 +3,9 @@
 //! Symbols and sources are only looked up when a report is requested.
 
 use core::fmt;
-use std::{fs, path::Path};
 
 use selkie_inspect::{
-    Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style, code, instruction_text,
+    Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style, instruction_text,
 };
 use selkie_svm::{FeatureSet, Purpose, Stop, elf_environment};
 
@@ -93,17 +92,4 @@ fn instruction_at(elf: &[u8], pc: usize) -> String {
 
 fn open(elf: &[u8]) -> Option<Program> {
     Program::open_any(elf, &elf_environment(FeatureSet::all(), Purpose::Execution)).ok()
-}
-
-/// Reads the debug file next to a program, `program.so.debug`; `None` if there is none or its code
-/// differs from the program's.
-#[must_use]
-pub fn debug_file(path: &Path, elf: &[u8]) -> Option<Vec<u8>> {
-    /// Larger than any file a linker writes.
-    const FILE_BYTES_MAX: u64 = 512 << 20;
-    let beside = path.with_extension("so.debug");
-    let is_file = fs::metadata(&beside).is_ok_and(|it| it.is_file() && it.len() <= FILE_BYTES_MAX);
-    let debug = is_file.then(|| fs::read(&beside).ok()).flatten()?;
-    // As it is in the files: the loader may refuse the one with debug information.
-    (code(elf)? == code(&debug)?).then_some(debug)
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use selkie::{
-    Account, AirdropError, Check, Instruction, Pubkey, Signer, Svm, address, debug_file, ids,
-    keypair, programs, system, token,
+    Account, AirdropError, Check, Instruction, Pubkey, Signer, Svm, address, ids, keypair,
+    programs, system, token,
 };
 
 const PROGRAM: Pubkey = Pubkey::new_from_array([7; 32]);
@@ -70,7 +70,7 @@ fn receipts_explain_traps_and_errors() {
         assert_eq!(receipt(&program), expected.trim_end(), "{name}");
         // A debug file of another program is ignored.
         fs::write(&debug, assemble("exit", "other.s", true)).unwrap();
-        assert!(debug_file(&program, &stripped).is_none());
+        assert!(selkie_inspect::debug_file(&program, &stripped).is_none());
         assert!(!receipt(&program).contains(&format!("{name}:")), "{name}");
         fs::remove_file(&debug).unwrap();
     }

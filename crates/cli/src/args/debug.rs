@@ -64,8 +64,8 @@ pub(crate) struct DebugArgs {
     #[arg(long = "script", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) script: Option<PathBuf>,
 
-    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
-    /// target/deploy are found anyway
+    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those
+    /// beside the program and where programs are built are found anyway
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) symbols: Vec<PathBuf>,
 
@@ -168,8 +168,8 @@ pub(crate) struct GdbServerArgs {
     #[arg(long, conflicts_with = "port")]
     pub(crate) stdio: bool,
 
-    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
-    /// target/deploy are found anyway
+    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those
+    /// beside the program and where programs are built are found anyway
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) symbols: Vec<PathBuf>,
 }

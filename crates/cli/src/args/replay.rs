@@ -22,8 +22,8 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
 
-    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those in
-    /// target/deploy are found anyway
+    /// Also look here for debug information: .so and .so.debug files, or folders of them. Those
+    /// beside the program and where programs are built are found anyway
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) symbols: Vec<PathBuf>,
 }

@@ -47,16 +47,20 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
         Ok(())
     })?;
     replays::warn(ui, &programs)?;
+    let unknown = coverage.without_lines(&mut programs);
+    let unknown: Vec<String> = unknown.iter().map(|id| programs.name_of(*id)).collect();
     let all = coverage.files(&mut programs);
     let found = all.len();
+    if found == 0 && !unknown.is_empty() {
+        let why = anyhow!("no debug information was found of {}", unknown.join(", "));
+        return Err(why).advise(replays::searched(programs.searched()));
+    }
     let sources = if args.all_sources { all } else { own_sources(all)? };
     if let Some((path, format)) = output {
         let here = env::current_dir()?;
         let report = format.render(&sources, &|file| source(&here, Path::new(file)));
         files::write(path, report)?;
     }
-    let unknown = coverage.without_lines(&mut programs);
-    let unknown: Vec<String> = unknown.iter().map(|id| programs.name_of(*id)).collect();
     if ui.json {
         let mut report = summary(&sources);
         report["success"] = true.into();
@@ -71,8 +75,11 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
         let files = count(left_out, "file");
         writeln!(ui.out, "{DIM}{files} of libraries left out: --all-sources{DIM:#}")?;
     }
-    for name in unknown {
+    for name in &unknown {
         writeln!(ui.out, "{DIM}no lines are known of {name}{DIM:#}")?;
+    }
+    if !unknown.is_empty() {
+        writeln!(ui.out, "{DIM}{}{DIM:#}", replays::searched(programs.searched()))?;
     }
     Ok(Status::Success)
 }

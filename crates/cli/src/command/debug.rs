@@ -48,12 +48,15 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
     let (mut session, listing) = debuggee.open_listed(Path::new(""))?;
     session.show_raw(args.raw);
     if !ui.json && args.transaction.is_none() {
-        for line in listing {
+        for line in &listing.lines {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
     }
     for (program, refusal) in session.refusals() {
         ui.warning(&refusal.of(program))?;
+    }
+    if let Some(text) = listing.without_lines.as_deref().filter(|_| !ui.json) {
+        ui.warning(text)?;
     }
     let mut console = Console::new(session, Box::new(source));
     let mut commands = args.commands.clone();

@@ -32,14 +32,14 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     let url = args.replay.node.url.as_deref();
     let profile = read(&paths, url, &mut programs)?;
     replays::warn(ui, &programs)?;
+    let libraries = if args.libraries { Libraries::Expanded } else { Libraries::RolledUp };
     if let Some((path, format)) = output {
-        files::write(path, format.render(&profile))?;
+        files::write(path, format.render(&profile.shown(libraries)))?;
     }
     if let Some(path) = &args.compare {
         let before = read(core::slice::from_ref(path), url, &mut programs)?;
         return show_changes(ui, &before, &profile, args.top);
     }
-    let libraries = if args.libraries { Libraries::Expanded } else { Libraries::RolledUp };
     let tables = Tables::of(&profile, libraries);
     if ui.json {
         let mut report = tables.to_json();

@@ -92,7 +92,7 @@ const COMMANDS: &[Command] = commands! {
     ["continue" "c"] "" "run to the next stop" true Console::resume;
     ["next" "n"] "" "step to the next line, over calls" true Console::next;
     ["step" "s"] "" "step to the next line, into calls" true Console::step;
-    ["finish" "fin"] "" "run until the function has returned" true Console::finish;
+    ["finish" "fin"] "" "run until the function has returned, and show its value" true Console::finish;
     ["nexti" "ni"] "" "step one instruction, over calls" true Console::next_instruction;
     ["stepi" "si"] "" "step one instruction" true Console::step_instruction;
     ["reverse-continue" "rc"] "" "go back to the last stop" true Console::reverse_continue;
@@ -115,7 +115,7 @@ const COMMANDS: &[Command] = commands! {
     ["frame" "f"] "N" "choose a frame" false Console::choose_frame;
     ["up"] "" "choose the caller's frame" true Console::up;
     ["down"] "" "choose the frame that was called" true Console::down;
-    ["list" "l"] "[FILE:LINE]" "list source lines" true Console::list;
+    ["list" "l"] "[FILE:LINE]" "list source lines, with + at those that were executed" true Console::list;
     ["disassemble" "disas"] "[COUNT]" "list instructions around the present one" false Console::disassemble;
     ["info" "i"] "breakpoints|locals|registers|accounts|programs|events|run" "list things" false Console::info;
     ["cu"] "" "print the compute units left, and the step" false Console::units;

@@ -131,9 +131,11 @@ impl Console {
             text.ok_or_else(|| format!("{file} is not here: give `--source-map FROM=TO`"))?;
         let first = middle.saturating_sub(LINES_SHOWN / 2).max(1);
         let lines = (1_u32..).zip(text.lines()).skip_while(|(line, _)| *line < first);
+        let executed = self.session.executed_lines(&file);
         let shown = lines.take(LINES_SHOWN as usize).map(|(number, line)| {
             let mark = if number == middle && argument.is_empty() { '>' } else { ' ' };
-            format!("{mark}{number:>5}  {line}")
+            let executed = if executed.contains(&number) { '+' } else { ' ' };
+            format!("{mark}{number:>5}{executed} {line}")
         });
         let shown: Vec<String> = shown.collect();
         self.listed = Some((file, middle.saturating_add(LINES_SHOWN)));

@@ -1,14 +1,15 @@
 //! Locations: where the value of a variable is at an instruction.
 
-use core::iter;
+use core::{cell::Cell, iter};
 
 use gimli::{
     AttributeValue, DW_AT_const_value, DW_AT_frame_base, DW_AT_location, EvaluationResult,
     Expression, Location, Piece, Reader as _, Value,
 };
 use selkie_inspect::dwarf::Reader;
+use selkie_isa::layout::FRAME_POINTER;
 
-use super::{DebugInfo, EntryId, entry::Entry};
+use super::{DebugInfo, EntryId, entry::Entry, stack::FrameBase};
 use crate::{contents::Contents, guest::Guest};
 
 /// The operations of one expression that are evaluated. Compilers write a few.
@@ -25,6 +26,8 @@ struct Context<'a> {
     info: &'a DebugInfo,
     guest: &'a dyn Guest,
     address: u64,
+    /// Whether the value is on the stack, and it is not known where that is.
+    is_misplaced: Cell<bool>,
 }
 
 impl DebugInfo {
@@ -32,8 +35,12 @@ impl DebugInfo {
     #[must_use]
     pub fn contents(&self, variable: EntryId, pc: u32, guest: &dyn Guest) -> Contents {
         let address = self.address(pc);
-        let context = Context { info: self, guest, address };
-        self.entry(variable).and_then(|it| context.contents(&it)).unwrap_or(Contents::Absent)
+        let context = Context { info: self, guest, address, is_misplaced: Cell::new(false) };
+        let contents = self.entry(variable).and_then(|it| context.contents(&it));
+        match context.is_misplaced.get() {
+            true => Contents::Misplaced,
+            false => contents.unwrap_or(Contents::Absent),
+        }
     }
 }
 
@@ -119,7 +126,11 @@ impl Context<'_> {
             result = match result {
                 EvaluationResult::Complete => return Some(evaluation.result()),
                 EvaluationResult::RequiresRegister { register, .. } => {
-                    let value = Value::Generic(self.guest.register(register.0)?);
+                    let value = match register.0 == u16::from(FRAME_POINTER) {
+                        true => self.stack()?,
+                        false => self.guest.register(register.0)?,
+                    };
+                    let value = Value::Generic(value);
                     evaluation.resume_with_register(value)
                 }
                 EvaluationResult::RequiresMemory { address, size, .. } => {
@@ -148,13 +159,29 @@ impl Context<'_> {
         Some(u64::from_le_bytes(bytes))
     }
 
+    /// Returns what offsets on the stack count from in the function that contains the instruction.
+    fn stack(&self) -> Option<u64> {
+        let base = self.info.functions.at(self.address).map(|it| self.info.frame_base(it));
+        match base.unwrap_or(FrameBase::Below(0)) {
+            FrameBase::Below(bytes) => {
+                self.guest.register(FRAME_POINTER.into())?.checked_sub(bytes)
+            }
+            FrameBase::Unknown => {
+                self.is_misplaced.set(true);
+                None
+            }
+        }
+    }
+
     /// Returns the frame base of the function that contains the instruction.
     fn frame_base(&self) -> Option<u64> {
+        const STACK: gimli::Register = gimli::Register(FRAME_POINTER as u16);
         let function = self.info.entry(self.info.functions.at(self.address)?)?;
         let AttributeValue::Exprloc(expression) = function.value(DW_AT_frame_base)? else {
             return None;
         };
         match self.pieces(&function, expression, false)?.first()?.location {
+            Location::Register { register: STACK } => self.stack(),
             Location::Register { register } => self.guest.register(register.0),
             Location::Address { address } => Some(address),
             _ => None,

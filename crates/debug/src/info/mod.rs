@@ -10,6 +10,7 @@ mod location;
 mod places;
 mod ranges;
 mod scope;
+mod stack;
 mod tree;
 mod types;
 
@@ -22,10 +23,10 @@ use selkie_inspect::{
     Location, OwnCode, Symbols, demangle,
     dwarf::{self, Reader, Refusal},
 };
-use selkie_isa::layout::SLOT_BYTES;
+use selkie_isa::{Version, layout::SLOT_BYTES};
 
 pub(crate) use self::places::is_called;
-use self::{lines::Lines, ranges::Functions, tree::Tree};
+use self::{lines::Lines, ranges::Functions, stack::FrameBases, tree::Tree};
 pub use self::{
     places::{LinePlaces, PathMap},
     scope::{Scope, Variable},
@@ -43,6 +44,10 @@ pub struct DebugInfo {
     lines: Lines,
     symbols: Symbols,
     own: OwnCode,
+    frame_bases: FrameBases,
+    /// The sBPF version of the code, which is here to see how it uses the stack.
+    version: Version,
+    text: Vec<u8>,
     /// The address of the first instruction, as debug information states it.
     text_addr: u64,
     slots: u32,
@@ -71,6 +76,9 @@ impl DebugInfo {
             functions: Functions::default(),
             symbols: Symbols::load(bytes),
             own: OwnCode::default(),
+            frame_bases: FrameBases::default(),
+            version: selkie_elf::version(bytes).unwrap_or_default(),
+            text: text.map_or_else(Vec::new, |it| it.bytes.to_vec()),
             text_addr: text.map_or(0, |it| it.addr),
             slots: u32::try_from(slots).unwrap_or(u32::MAX),
         };

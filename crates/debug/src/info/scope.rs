@@ -127,6 +127,11 @@ impl DebugInfo {
         named.filter(|it| simple == name || self.path(it.id).ends_with(name)).collect()
     }
 
+    /// Returns the type of what a function returns; `None` if it returns nothing.
+    pub(crate) fn result_type(&self, function: EntryId) -> Option<TypeRef> {
+        self.entry(function)?.type_id().map(|it| Some(it).into())
+    }
+
     /// Returns where a function or variable was declared.
     #[must_use]
     pub fn declaration(&self, id: EntryId) -> Option<Location> {

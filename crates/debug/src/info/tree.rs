@@ -131,6 +131,11 @@ impl Tree {
         core::iter::successors(first, next).map(EntryId)
     }
 
+    /// Returns the entries within an entry, those in others within it too.
+    pub(crate) fn descendants(&self, id: EntryId) -> impl Iterator<Item = EntryId> + use<> {
+        (id.0 + 1..self.node(id).end).map(EntryId)
+    }
+
     /// Returns the entry at an offset of a unit.
     pub(crate) fn find(&self, unit: usize, offset: UnitOffset<usize>) -> Option<EntryId> {
         let start = *self.units.get(unit)? as usize;

@@ -41,6 +41,25 @@ impl Session {
         (start == pc).then_some(name)
     }
 
+    /// Returns the lines of a source file that the run executes, those of inlined calls too. `path` is one
+    /// on this machine.
+    #[must_use]
+    pub fn executed_lines(&self, path: &str) -> BTreeSet<u32> {
+        let path = self.model.paths.recorded(path);
+        let mut executed = BTreeSet::new();
+        self.history.visit(0..self.history.end(), &mut |moment| {
+            executed.insert((moment.program(), moment.pc()));
+            ControlFlow::Continue(())
+        });
+        let lines = executed.into_iter().filter_map(|(program, pc)| {
+            let info = &self.model.programs.get(program)?.info;
+            let calls = info.scopes_at(pc).into_iter().filter_map(|it| it.call);
+            let places = info.location(pc).into_iter().chain(calls);
+            Some(places.filter(|it| it.file == path).map(|it| it.line).collect::<Vec<_>>())
+        });
+        lines.flatten().collect()
+    }
+
     /// Returns the lines of a source file that have instructions.
     #[must_use]
     pub fn lines_of(&self, path: &str) -> BTreeSet<u32> {

@@ -144,6 +144,26 @@ impl Model {
         Some(look(view, &FrameNames { view, frame: &frame, units: moment.units_left() }))
     }
 
+    /// Returns the name of the function that returns at a moment, and the value that it returns: in r0, or
+    /// at the address that it was given for that. `None` if it has none.
+    pub(crate) fn result_of(&self, moment: &dyn Moment, told: Option<u64>) -> Option<String> {
+        let index = self.frames(moment).iter().position(|it| !it.is_inlined)?;
+        self.with_frame(moment, index, |view, names| {
+            let function = names.frame.scope.as_ref()?;
+            let ty = view.info.result_type(function.id)?;
+            let contents = match view.info.type_of(&ty).size {
+                0 => return None,
+                size @ 1..=8 => {
+                    Contents::number(view.guest.register(0)?.into(), usize::try_from(size).ok()?)
+                }
+                _ => Contents::Memory(told?),
+            };
+            let value = Value::new(ty, contents);
+            let shown = Shown::new(view, &function.function, value, Format::Natural);
+            Some(format!("{} returned {}: {}", shown.name, shown.text, shown.type_name))
+        })?
+    }
+
     /// Evaluates a condition in the innermost frame.
     pub(crate) fn is_true(&self, moment: &dyn Moment, expr: &Expr) -> Result<bool, ExprError> {
         let result = self.with_frame(moment, 0, |view, names| expr.is_true(view, names));

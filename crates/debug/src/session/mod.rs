@@ -13,7 +13,7 @@ mod start;
 mod stops;
 mod words;
 
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, RangeInclusive};
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, sync::Arc};
 
 use selkie_inspect::dwarf::Refusal;
@@ -96,6 +96,9 @@ pub struct Session {
     next_id: BreakpointId,
     /// Lines of log points that were passed.
     output: Vec<String>,
+    /// The positions from the line of the failure that the session began at to the instruction with
+    /// which the program failed then: that is no stop of its own.
+    begun_at: Option<RangeInclusive<u64>>,
 }
 
 impl Model {
@@ -125,7 +128,16 @@ impl Session {
         };
         let stop = Stop::Entry;
         let output = Vec::new();
-        Self { history, model, position: 0, stop, is_by_instruction: false, next_id: 1, output }
+        Self {
+            history,
+            model,
+            position: 0,
+            stop,
+            is_by_instruction: false,
+            next_id: 1,
+            output,
+            begun_at: None,
+        }
     }
 
     /// Returns the names of the programs whose debug information is not used, and why.
@@ -198,6 +210,11 @@ impl Session {
     /// Sets whether log lines are shown as they are, with their control characters and line breaks.
     pub fn show_raw(&mut self, is_raw: bool) {
         self.model.is_raw = is_raw;
+    }
+
+    /// Adds a line to those that log points have written.
+    pub fn tell(&mut self, line: String) {
+        self.output.push(line);
     }
 
     /// Takes the lines that log points have written.

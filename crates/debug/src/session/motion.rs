@@ -109,7 +109,7 @@ impl Origin {
 impl Session {
     /// Goes to another moment.
     pub fn go(&mut self, motion: Motion, direction: Direction, granularity: Granularity) -> &Stop {
-        let origin = self.origin(motion, granularity);
+        let (origin, begin) = (self.origin(motion, granularity), self.position);
         self.is_by_instruction = granularity == Granularity::Instruction;
         match (direction, motion) {
             (Direction::Forward, _) if self.is_at_end() => self.stop = Stop::End,
@@ -120,6 +120,10 @@ impl Session {
             }),
             (Direction::Backward, Motion::Continue) => self.run_backward(),
             (Direction::Backward, _) => self.step_backward(&origin),
+        }
+        if (direction, motion) == (Direction::Forward, Motion::Out) && self.stop == Stop::Step {
+            let returned = self.returned(&origin, begin);
+            self.output.extend(returned);
         }
         &self.stop
     }
@@ -135,6 +139,38 @@ impl Session {
         let (frame, spot, has_lines) = here.unwrap_or((end, Arc::default(), true));
         let granularity = if has_lines { granularity } else { Granularity::Instruction };
         Origin { frame, spot, motion, granularity }
+    }
+
+    /// Returns a line with the value that a function has returned since a position, if the function has
+    /// returned and has a value.
+    fn returned(&self, origin: &Origin, begin: u64) -> Option<String> {
+        let mut last = None;
+        self.history.visit(begin..self.position, &mut |moment| {
+            if moment.frame() == origin.frame {
+                last = Some(moment.position());
+            }
+            ControlFlow::Continue(())
+        });
+        let is_left = self.now(|_, moment| origin.nesting(moment).is_lt());
+        let last = last.filter(|_| is_left == Some(true))?;
+        // A value that is larger than a register is where the function was told to write it.
+        let mut told = None;
+        self.history.visit(0..begin.saturating_add(1), &mut |moment| {
+            let is_inside = moment.frame() == origin.frame;
+            let first = || moment.activations().first().and_then(|it| it.registers[1]);
+            told = if is_inside {
+                told.or_else(first)
+            } else {
+                told.filter(|_| !origin.nesting(moment).is_lt())
+            };
+            ControlFlow::Continue(())
+        });
+        let mut shown = None;
+        self.history.visit(last..last.saturating_add(1), &mut |moment| {
+            shown = self.model.result_of(moment, told);
+            ControlFlow::Break(())
+        });
+        shown
     }
 
     /// Returns the calls that the rest of the line makes, in order: where each begins, and the name of

@@ -46,6 +46,7 @@ impl Session {
         self.stop = match event {
             Some(event) => {
                 self.go_to_cause(&event);
+                self.begun_at = Some(self.position..=event.position);
                 Stop::Exception(event.kind.name(), self.model.shown(&event).into_owned())
             }
             None => Stop::Entry,

@@ -176,7 +176,10 @@ impl Model {
 impl Session {
     /// Goes forward to the next moment that `is_done` accepts or that is a stop, or to the end.
     pub(super) fn run_forward(&mut self, is_done: &mut dyn FnMut(&Model, &dyn Moment) -> bool) {
-        let events = self.history.events().to_vec();
+        let mut events = self.history.events().to_vec();
+        if let Some(failure) = self.begun_at.as_ref().filter(|it| it.contains(&self.position)) {
+            events.retain(|it| !it.kind.is_failure() || it.position != *failure.end());
+        }
         let mut checker = Checker::new(&self.model, &events, false);
         let (now, end) = (self.position, self.history.end());
         let start = if checker.depends_on_past() { 0 } else { now };

@@ -61,6 +61,8 @@ impl Value {
 pub enum Missing {
     /// The compiler did not keep the value at this instruction.
     OptimizedOut,
+    /// The value is on the stack, at a place that the compiler stated wrongly.
+    Misplaced,
     /// The value is at an address without memory.
     Unreadable(Unreadable),
     /// The value has more bytes than are read at once.
@@ -73,6 +75,9 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OptimizedOut => f.write_str("optimized out"),
+            Self::Misplaced => f.write_str(
+                "unavailable: the compiler states a wrong place on the stack; clang before 23 does",
+            ),
             Self::Unreadable(unreadable) => unreadable.fmt(f),
             Self::TooLarge => f.write_str("too large to be read at once"),
             Self::NotApplicable(reason) => f.write_str(reason),
@@ -119,6 +124,7 @@ impl View<'_> {
                 known.filter(|it| it.len() == len).ok_or(Missing::OptimizedOut)
             }
             Contents::Absent => Err(Missing::OptimizedOut),
+            Contents::Misplaced => Err(Missing::Misplaced),
         }
     }
 

@@ -47,8 +47,10 @@ impl View<'_> {
     /// # Errors
     /// If what decides on the shape cannot be read.
     pub fn shape(&self, value: &Value) -> Result<Shape, Missing> {
-        if value.contents == Contents::Absent {
-            return Err(Missing::OptimizedOut);
+        match value.contents {
+            Contents::Absent => return Err(Missing::OptimizedOut),
+            Contents::Misplaced => return Err(Missing::Misplaced),
+            Contents::Memory(_) | Contents::Bytes(_) => {}
         }
         let value = self.unwrapped(value);
         let ty = self.info.type_of(&value.ty);
@@ -138,10 +140,19 @@ impl View<'_> {
     }
 }
 
-/// Returns the name of a type without its modules, and without those of its parameters.
+/// Returns the name of a type without its modules, and a named one without its parameters. A reference,
+/// slice or tuple has those of its parts: `&mut [AccountView]`.
 fn simple(name: &str) -> String {
-    let base = name.split('<').next().unwrap_or(name);
-    base.rsplit("::").next().unwrap_or(base).to_owned()
+    if name.starts_with(|it: char| it.is_alphanumeric() || it == '_') {
+        let base = name.split('<').next().unwrap_or(name);
+        return base.rsplit("::").next().unwrap_or(base).to_owned();
+    }
+    let is_path = |it: char| it.is_alphanumeric() || it == '_' || it == ':';
+    let mut text = String::new();
+    for piece in name.split_inclusive(|it: char| !is_path(it)) {
+        text.push_str(piece.rsplit("::").next().unwrap_or(piece));
+    }
+    text
 }
 
 /// Compares numbers of so many bytes, whether they were read with or without sign.
@@ -149,4 +160,22 @@ fn same_bits(a: i128, b: i128, size: u64) -> bool {
     let unused = 128_u64.saturating_sub(size.saturating_mul(8));
     let difference = (a ^ b).cast_unsigned();
     u32::try_from(unused).ok().and_then(|it| difference.checked_shl(it)).is_none_or(|it| it == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::simple;
+
+    #[test]
+    fn names_of_types_are_without_modules() {
+        for (name, expected) in [
+            ("vault::state::Vault", "Vault"),
+            ("core::result::Result<u64, vault::Error>", "Result"),
+            ("&mut [pinocchio::account::AccountView]", "&mut [AccountView]"),
+            ("&alloc::vec::Vec<vault::Item>", "&Vec<Item>"),
+            ("(u64, vault::Item)", "(u64, Item)"),
+        ] {
+            assert_eq!(simple(name), expected);
+        }
+    }
 }

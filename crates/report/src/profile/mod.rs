@@ -8,6 +8,7 @@ mod collect;
 pub mod compare;
 pub mod format;
 mod pprof;
+mod shown;
 mod speedscope;
 mod svg;
 pub mod table;

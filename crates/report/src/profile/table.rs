@@ -1,12 +1,15 @@
 //! Profiles as tables: by program, function, syscall and line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_inspect::item_name;
 use serde_json::{Value, json};
 
 use super::{FrameKind, Profile};
 use crate::symbolize::Line;
+
+/// Rows of libraries that take less than this part of all compute units are folded: one in a hundred.
+const FOLDED_BELOW: u64 = 100;
 
 /// A row of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,7 +108,12 @@ impl Tables {
         let packages = packages.into_iter().map(|((is_own, name), own)| {
             ((is_own, name.clone()), Row { own, total: own, is_own, ..row(&name, "") })
         });
-        let (lines, packages) = (sorted(lines.collect()), sorted(packages.collect()));
+        let (mut lines, packages) = (sorted(lines.collect()), sorted(packages.collect()));
+        let mut functions = functions;
+        if libraries == Libraries::RolledUp {
+            fold(&mut functions, "functions", profile.units);
+            fold(&mut lines, "lines", profile.units);
+        }
         Self { programs, packages, functions, syscalls, lines }
     }
 
@@ -179,7 +187,7 @@ fn units(profile: &Profile, libraries: Libraries) -> Vec<Option<u64>> {
 }
 
 /// Returns the innermost own function that a node is below, in the same invocation.
-fn own_caller(profile: &Profile, node: usize) -> Option<usize> {
+pub(super) fn own_caller(profile: &Profile, node: usize) -> Option<usize> {
     let mut next = profile.nodes()[node].parent;
     while let Some(caller) = next {
         let it = &profile.nodes()[caller];
@@ -190,6 +198,28 @@ fn own_caller(profile: &Profile, node: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Makes one row of those of libraries that take few compute units, behind the user's own: what runs
+/// before and after own code, in a program that has some.
+fn fold(rows: &mut Vec<Row>, what: &str, units: u64) {
+    let programs: BTreeSet<String> =
+        rows.iter().filter(|it| it.is_own).map(|it| it.program.clone()).collect();
+    let is_small =
+        |it: &Row| !it.is_own && programs.contains(&it.program) && it.own < units / FOLDED_BELOW;
+    if rows.iter().filter(|it| is_small(it)).count() < 2 {
+        return;
+    }
+    for program in &programs {
+        let (small, others): (Vec<Row>, _) =
+            rows.drain(..).partition(|it| is_small(it) && it.program == *program);
+        *rows = others;
+        if !small.is_empty() {
+            let own = small.iter().map(|it| it.own).sum();
+            let name = format!("[{} {what} of libraries]", small.len());
+            rows.push(Row { own, total: own, ..row(&name, program) });
+        }
+    }
 }
 
 fn sorted<K>(rows: BTreeMap<K, Row>) -> Vec<Row> {

@@ -17,7 +17,6 @@ use selkie_build::{
     sizes::Sizes,
     stamp::Stamp,
 };
-use selkie_elf::declared_version;
 use selkie_inspect::SourceMap;
 use selkie_link::Statics;
 use selkie_svm::{FeatureSet, Purpose, check_file};
@@ -60,7 +59,7 @@ pub(super) fn build_for_tests(
                 ))?;
                 continue;
             }
-            args.assembler.arch = declared_version(&read(&program)?).unwrap_or(args.assembler.arch);
+            args.assembler.arch = selkie_elf::version(&read(&program)?).unwrap_or(args.assembler.arch);
         }
         built.push(Job::new(project, &args, None)?.build(ui)?);
     }

@@ -35,9 +35,9 @@ pub(super) fn save(
     let fixture =
         Fixture::record_instructions(&svm, &name, core::slice::from_ref(instruction), &own);
     let mut replay = ReplayFile::from(fixture);
-    if file.has_debug_file() {
-        let beside = args.program.with_extension("so.debug");
-        replay = replay.with_symbols(std::path::absolute(&beside).unwrap_or(beside));
+    if let Some(debug) = file.debug_path() {
+        replay =
+            replay.with_symbols(std::path::absolute(debug).unwrap_or_else(|_| debug.to_owned()));
     }
     files::write(path, replay.to_string())
 }

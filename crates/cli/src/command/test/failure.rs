@@ -163,7 +163,8 @@ impl Transaction {
         let (number_in_test, of) = recordings.place_in_test(number);
         let mut place = None;
         if failed.is_some() && details {
-            place = Place::of(&Debuggee::default().session(Path::new(""), timeline)?);
+            let (session, _) = Debuggee::default().session(Path::new(""), timeline)?;
+            place = Place::of(&session);
         }
         let command = command(recordings, number);
         Ok(Self { number: number_in_test, of, error: failed, units, place, changes, command })

@@ -1,0 +1,181 @@
+//! Where debug information of programs is looked for.
+//!
+//! Invariant: this is the only list of those places, whatever command or library looks. A file is a
+//! program's if it has the same code, whatever its name, so that a folder too many does no harm.
+//!
+//! 1. The `.so.debug` file beside the program.
+//! 2. `deploy` of cargo's target folder, where `selkie build` and `cargo build-sbf` put programs:
+//!    the one that `CARGO_TARGET_DIR` or cargo's configuration names, and `target` of the current
+//!    folder and of those above it, so that a member of a workspace finds the workspace's. In a test,
+//!    also the target folder that the test was built in, which `--target-dir` may have named.
+//! 3. The current folder.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use selkie_elf::Sections;
+use selkie_isa::input;
+
+use crate::code;
+
+/// A file with the debug information of a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DebugFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it contains: an ELF file with the program's code.
+    pub bytes: Vec<u8>,
+}
+
+/// The variables that name cargo's target folder, the decisive one first.
+const VARIABLES: &[&str] = &["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
+
+/// The folder of programs in cargo's target folder.
+const DEPLOY: &str = "deploy";
+
+/// Returns the debug information of the program at a path: of a file beside it, or else in one of
+/// [`debug_folders`] unless the program has some itself.
+#[must_use]
+pub fn debug_file(program: &Path, elf: &[u8]) -> Option<DebugFile> {
+    let text = code(elf).filter(|it| !it.is_empty())?;
+    let read = |path: &Path| {
+        let bytes = input::read(path, input::FILE_BYTES_MAX).ok()?;
+        // As it is in the files: the loader may refuse the one with debug information.
+        let is_same = code(&bytes) == Some(text);
+        is_same.then(|| DebugFile { path: path.to_owned(), bytes })
+    };
+    read(&program.with_extension("so.debug")).or_else(|| {
+        let has_lines = |elf: &[u8]| Sections::read(elf).get(".debug_line").is_some();
+        if has_lines(elf) {
+            return None;
+        }
+        let folders = debug_folders(Path::new(""));
+        let files = folders.iter().flat_map(|folder| program_files(folder));
+        // Without debug information, a file has nothing to add.
+        files.filter_map(|path| read(&path)).find(|it| has_lines(&it.bytes))
+    })
+}
+
+/// Lists the folders in which debug information is looked for, those that are there, when a command or
+/// test runs in the folder `here`.
+#[must_use]
+#[allow(clippy::disallowed_methods, reason = "cargo's own variables")]
+pub fn debug_folders(here: &Path) -> Vec<PathBuf> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let test = env::current_exe().ok().and_then(|it| target_of_test(&it));
+    folders(here, &|name| env::var_os(name), home.as_deref(), test)
+}
+
+/// Lists the programs and debug files in a folder, by name: those that end in `.so` or `.debug`.
+#[must_use]
+pub fn program_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let endings = ["debug", "so"].map(OsStr::new);
+    files.retain(|path| path.extension().is_some_and(|it| endings.contains(&it)));
+    files.sort_unstable();
+    files
+}
+
+fn folders(
+    here: &Path,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    home: Option<&Path>,
+    test: Option<PathBuf>,
+) -> Vec<PathBuf> {
+    let whole =
+        std::path::absolute(if here.as_os_str().is_empty() { Path::new(".") } else { here });
+    let whole = whole.unwrap_or_else(|_| here.to_owned());
+    let named = VARIABLES.iter().filter_map(|name| variable(name)).filter(|it| !it.is_empty());
+    let above = || whole.ancestors();
+    let configured = above().filter_map(|it| configured_target(&it.join(".cargo"), it));
+    let at_home = home.and_then(|home| configured_target(home, home.parent().unwrap_or(home)));
+    let targets = named.map(|it| whole.join(it)).chain(configured).chain(at_home).chain(test);
+    let targets = targets.chain(above().map(|it| it.join("target")));
+    let deploys = targets.map(|it| it.join(DEPLOY)).filter(|it| it.is_dir());
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in deploys.chain([whole.clone()]) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders
+}
+
+/// Returns the target folder that cargo's configuration in a folder names, relative to `base`.
+fn configured_target(folder: &Path, base: &Path) -> Option<PathBuf> {
+    let files = ["config.toml", "config"].map(|name| folder.join(name));
+    let text = files.iter().find_map(|file| input::text(file, input::TEXT_BYTES_MAX).ok())?;
+    Some(base.join(target_dir(&text)?))
+}
+
+/// Returns the value of `build.target-dir` in a configuration.
+fn target_dir(text: &str) -> Option<&str> {
+    let mut table = "";
+    text.lines().map(str::trim).find_map(|line| {
+        if let Some(name) = line.strip_prefix('[') {
+            table = name.split(']').next().unwrap_or_default().trim();
+            return None;
+        }
+        let (key, value) = line.split_once('=')?;
+        let is_it = match table {
+            "" => key.trim() == "build.target-dir",
+            "build" => key.trim() == "target-dir",
+            _ => false,
+        };
+        let value = value.trim();
+        let quote = value.chars().next().filter(|it| is_it && matches!(it, '"' | '\''))?;
+        value.get(1..)?.split(quote).next()
+    })
+}
+
+/// Returns the target folder that a test was built in: it is in `PROFILE/deps` of that.
+fn target_of_test(program: &Path) -> Option<PathBuf> {
+    let folder = program.parent().filter(|it| it.file_name() == Some(OsStr::new("deps")))?;
+    Some(folder.parent()?.parent()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_names_the_target_folder() {
+        assert_eq!(target_dir("[build]\njobs = 2\ntarget-dir = \"out\" # here\n"), Some("out"));
+        assert_eq!(target_dir("build.target-dir = 'out'\n[term]\n"), Some("out"));
+        assert_eq!(target_dir("[profile.dev]\ntarget-dir = \"out\"\n"), None);
+    }
+
+    #[test]
+    fn a_test_is_in_its_target_folder() {
+        let target = |path| target_of_test(Path::new(path));
+        assert_eq!(target("/out/debug/deps/vault-0123"), Some("/out".into()));
+        assert_eq!(target("/usr/bin/selkie"), None);
+    }
+
+    #[test]
+    fn folders_of_programs_are_found_from_a_member_of_a_workspace() {
+        let root = env::temp_dir().join(format!("selkie-debug-files-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let here = root.join("programs/vault");
+        for folder in ["target/deploy", "named/deploy", "configured/deploy", ".cargo"] {
+            fs::create_dir_all(root.join(folder)).expect("the target folder is writable");
+        }
+        fs::create_dir_all(&here).expect("the target folder is writable");
+        let config = "[build]\ntarget-dir = \"configured\"\n";
+        fs::write(root.join(".cargo/config.toml"), config).expect("the folder is writable");
+        let named = |name: &str| (name == "CARGO_TARGET_DIR").then(|| "../../named".into());
+        let found = folders(&here, &named, None, None);
+        let [named, configured, target] = ["named", "configured", "target"];
+        let deploy = |target: &str| root.join(target).join("deploy");
+        let through = here.join("../..").join(named).join("deploy");
+        assert_eq!(found[..3], [through, deploy(configured), deploy(target)]);
+        assert_eq!(found.last(), Some(&here));
+        fs::remove_dir_all(&root).expect("it was made here");
+    }
+}
