@@ -13,10 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Run and debug",
         &["run", "trace", "diff-trace", "inspect", "profile", "coverage", "debug", "fuzz"],
     ),
-    (
-        "Cluster",
-        &["node", "deploy", "program", "send", "airdrop", "account", "token", "keygen"],
-    ),
+    ("Cluster", &["node", "deploy", "program", "send", "airdrop", "account", "token", "keygen"]),
     ("Scale", &["batch"]),
     (
         "More",
