@@ -8,7 +8,7 @@ use std::{fmt::Write as _, fs, process::Command};
 use anyhow::{Context, Result, bail};
 use selkie_isa::{Op, Version, op::Versions, syntax::meaning};
 
-use crate::{output, peers, repository, say, steps::built};
+use crate::{output, peers, repository, say, speed, steps::built};
 
 /// A generated file, and the function that returns its text.
 type Made = (&'static str, fn() -> String);
@@ -46,6 +46,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     for (name, example) in PRINTED {
         settle(name, &printed(example)?, is_check)?;
+    }
+    for name in speed::DOCUMENTS {
+        settle(name, &speed::document(name)?, is_check)?;
     }
     for (copy, original) in COPIES {
         let text = fs::read_to_string(repository().join(original)).context(*original)?;

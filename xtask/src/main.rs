@@ -23,6 +23,7 @@ mod readers;
 mod scale;
 mod solana_cli;
 mod source;
+mod speed;
 mod steps;
 mod tidy;
 mod toolchains;

@@ -12,7 +12,10 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 use crate::{repository, say};
 
 /// The files of the extension, in `editors/vscode`.
-const FILES: &[&str] = &["package.json", "extension.js"];
+const FILES: &[&str] = &["package.json", "extension.js", "lenses.js"];
+
+/// The grammar, in `editors`.
+const GRAMMAR: &str = "sbpf.tmLanguage.json";
 
 /// The kinds of files in the package.
 const TYPES: &str = r#"<?xml version="1.0" encoding="utf-8"?>
@@ -41,6 +44,8 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     for name in FILES {
         add(&format!("extension/{name}"), &fs::read(folder.join(name))?)?;
     }
+    let grammar = fs::read(repository().join("editors").join(GRAMMAR))?;
+    add(&format!("extension/{GRAMMAR}"), &grammar)?;
     archive.finish()?;
     say("target/selkie-debug.vsix: install it by `code --install-extension`");
     Ok(())

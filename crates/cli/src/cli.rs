@@ -1,5 +1,6 @@
 //! The command line as a whole: global options, the commands, and the function that runs each.
 
+mod groups;
 #[cfg(all(test, feature = "batch", feature = "conform", feature = "lsp", feature = "node"))]
 mod options;
 mod parse;
@@ -41,11 +42,12 @@ With --json, a failure is one object on one line with at least these fields:
 #[command(propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Print one JSON object on one line instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value_t)]
+    #[arg(help_heading = "Global options")]
     pub(crate) color: ColorChoice,
 
     #[command(subcommand)]

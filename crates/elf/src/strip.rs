@@ -51,7 +51,7 @@ fn without_debug(bytes: &[u8]) -> Option<Vec<u8>> {
     let section_ends = sections.iter().take(kept).map(|it| it.file_range().end);
     let end = segment_ends.chain(section_ends).fold(headers, u64::max);
     let mut out = slice(bytes, 0..end.max(FileHeader::BYTES as u64))?.to_vec();
-    if declared_version(bytes)?.strict_elf() {
+    if version(bytes)?.strict_elf() {
         // The loader ignores sections from V3 on.
         set_section_table(&mut out, 0, 0, 0)?;
         return Some(out);

@@ -4,7 +4,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{ColorChoice, CommandFactory as _, Error, FromArgMatches as _};
 
-use super::{Cli, suggestions};
+use super::{Cli, groups, suggestions};
 use crate::{effects::Given, ui::Ui};
 
 /// Parses the command line. On `Err`, help, the version or an error was printed, and the process
@@ -15,7 +15,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<(Cli, Given), ExitCode> 
 
 /// Parses the command line, and tells which arguments it has.
 pub(super) fn try_parse(arguments: &[OsString]) -> Result<(Cli, Given), Error> {
-    let mut command = Cli::command();
+    let mut command = groups::with_groups(Cli::command());
     let matches = command.try_get_matches_from_mut(arguments)?;
     let given = Given::new(&command, &matches);
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;

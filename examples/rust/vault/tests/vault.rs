@@ -1,6 +1,6 @@
 //! Deposits tokens into the vault. Run `selkie build` first.
 
-use selkie::{AccountMeta, Check, Instruction, Pubkey, Signer, Svm, address, keypair, programs, token};
+use selkie::{AccountMeta, Check, Instruction, Pubkey, Signer, Svm, address, keypair, programs};
 
 const TOKEN: Pubkey = programs::TOKEN.id;
 
