@@ -7,6 +7,7 @@
 
 mod known;
 mod ours;
+pub(crate) mod page;
 mod read;
 mod release;
 

@@ -165,6 +165,11 @@ const CONSTANTS: &[(&str, u64)] = &[
     ("MAX_INSTRUCTION_TRACE_LENGTH", cost::INSTRUCTION_TRACE_MAX as u64),
 ];
 
+const ALT_BN128_PAIRS: cost::Series = match cost::ALT_BN128_PAIRING.series {
+    Some(series) => series,
+    None => panic!("a pairing costs by pairs"),
+};
+
 /// Agave's costs of syscalls by field, and Selkie's values.
 #[rustfmt::skip]
 const COSTS: &[(&str, u64)] = &[
@@ -195,6 +200,8 @@ const COSTS: &[(&str, u64)] = &[
     ("alt_bn128_g2_addition_cost", cost::ALT_BN128_G2_ADD),
     ("alt_bn128_g1_multiplication_cost", cost::ALT_BN128_G1_MULTIPLY),
     ("alt_bn128_g2_multiplication_cost", cost::ALT_BN128_G2_MULTIPLY),
+    ("alt_bn128_pairing_one_pair_cost_first", ALT_BN128_PAIRS.first),
+    ("alt_bn128_pairing_one_pair_cost_other", ALT_BN128_PAIRS.each),
     ("big_modular_exponentiation_base_cost", cost::BIG_MOD_EXP_BASE),
     ("big_modular_exponentiation_cost_divisor", cost::BIG_MOD_EXP_DIVISOR),
     ("poseidon_cost_coefficient_a", cost::POSEIDON_FACTOR),

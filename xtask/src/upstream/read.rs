@@ -351,3 +351,75 @@ fn number(text: &str) -> Option<u64> {
         None => text.parse().ok(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(found: &[Found]) -> Vec<(&str, &str, usize)> {
+        found.iter().map(|it| (&*it.name, &*it.value, it.line)).collect()
+    }
+
+    #[test]
+    fn gates_have_the_path_of_their_modules_and_a_description() {
+        let text = r#"
+pub mod outer {
+    pub mod inner {
+        solana_pubkey::declare_id!("Addr1");
+    }
+}
+pub mod buffer {
+    pub mod program { solana_pubkey::declare_id!("Addr2"); }
+}
+pub mod plain { solana_pubkey::declare_id!("Addr3"); }
+pub static FEATURE_NAMES: X = [
+    (outer::inner::id(), "SIMD-0001: an inner one"),
+    (
+        plain::id(),
+        "plain",
+    ),
+];
+"#;
+        let gates = gates(text);
+        assert_eq!(pairs(&gates), [("outer::inner", "Addr1", 4), ("plain", "Addr3", 10)]);
+        assert_eq!(gates[0].note, "SIMD-0001: an inner one");
+    }
+
+    #[test]
+    fn constants_are_computed_from_each_other() {
+        let text = "const A: u64 = B * (24 - 4) / 2 + 1;\npub const B: u64 = 3_0u64;\n\
+                    const C: NonZeroU32 = NonZeroU32::new(64 * 1024).unwrap();\n\
+                    const D: i64 = -5;\nconst E: u32 = a::B as u32;\nconst fn f() {}\n\
+                    #[cfg(test)]\nmod tests { const G: u8 = 1; }";
+        let expected =
+            [("A", "301", 1), ("B", "30", 2), ("C", "65536", 3), ("D", "- 5", 4), ("E", "30", 5)];
+        assert_eq!(pairs(&constants(text)), expected);
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_body() {
+        let text = "const BASE: u64 = 9;\nimpl Default for Cost {\n fn default() -> Self {\n  \
+                    Self {\n   a: 1_000,\n   b: BASE,\n   c: X::default(),\n  }\n }\n}";
+        let expected =
+            [("Cost::a", "1000", 5), ("Cost::b", "9", 6), ("Cost::c", "X : : default ( )", 7)];
+        assert_eq!(pairs(&defaults(text)), expected);
+    }
+
+    #[test]
+    fn variants_are_numbered_whatever_they_hold() {
+        let text = "enum Other { Z }\npub enum E {\n /// Words.\n A,\n #[error(\"a, b\")]\n \
+                    B(u8, u16),\n #[deprecated] C { x: u8, y: u8 },\n}";
+        assert_eq!(
+            pairs(&variants(text, "E")),
+            [("E::A", "0", 4), ("E::B", "1", 6), ("E::C", "2", 7)]
+        );
+        assert!(variants(text, "F").is_empty());
+    }
+
+    #[test]
+    fn names_of_attributes_and_strings_are_found() {
+        let text = "#[rpc(meta, name = \"getX\")]\nfn f() { g(\"sol_a\"); g(\"sol_a\"); g(\"b\") }";
+        assert_eq!(pairs(&named(text)), [("getX", "", 1)]);
+        assert_eq!(pairs(&strings(text, |it| it.starts_with("sol_"))), [("sol_a", "", 2)]);
+    }
+}

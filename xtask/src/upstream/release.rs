@@ -128,6 +128,10 @@ impl Release {
             let found = reader(&text.with_context(moved)?);
             ensure!(!found.is_empty(), moved());
             let place = place(&path);
+            let is_new = |it: &Found| {
+                !facts.iter().any(|known: &Fact| known.kind == *kind && known.name == it.name)
+            };
+            let found: Vec<Found> = found.into_iter().filter(is_new).collect();
             facts.extend(found.into_iter().map(|it| {
                 let place = format!("{place}:{}", it.line);
                 Fact { kind, name: it.name, value: it.value, note: it.note, place }
