@@ -8,7 +8,7 @@ use std::{fmt::Write as _, fs, process::Command};
 use anyhow::{Context, Result, bail};
 use selkie_isa::{Op, Version, op::Versions, syntax::meaning};
 
-use crate::{output, peers, repository, say, speed, steps::built};
+use crate::{output, peers, repository, say, speed, steps::built, upstream};
 
 /// A generated file, and the function that returns its text.
 type Made = (&'static str, fn() -> String);
@@ -19,6 +19,7 @@ const FILES: &[Made] = &[
     ("docs/syscalls.md", selkie_protocol::docs::syscalls),
     ("docs/features.md", selkie_protocol::docs::features),
     ("docs/builtins.md", selkie_builtins::docs::builtins),
+    ("docs/protocol.md", upstream::page::protocol),
     ("editors/sbpf.tmLanguage.json", selkie_lsp::grammar::textmate),
 ];
 

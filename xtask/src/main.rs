@@ -27,6 +27,7 @@ mod speed;
 mod steps;
 mod tidy;
 mod toolchains;
+mod upstream;
 mod vscode;
 mod walkthroughs;
 mod wheel;
@@ -112,6 +113,11 @@ const CHORES: &[Chore] = &[
         "wild",
         "[--table | --run | PACKAGE...]  build programs of other authors for docs/rust-programs.md; test ours",
         wild::run,
+    ),
+    (
+        "upstream",
+        "[VERSION] [--json]  what a release of agave has that Selkie lacks, or has differently",
+        upstream::run,
     ),
     (
         "compare",

@@ -21,8 +21,7 @@ use crate::{
 };
 
 /// How replays come to be.
-pub(crate) const HELP: &str =
-    "record one with `selkie run PROGRAM --save-replay FILE`, or those of a test suite with `selkie test`";
+pub(crate) const HELP: &str = "record one with `selkie run PROGRAM --save-replay FILE`, or those of a test suite with `selkie test`";
 /// Cargo's folder, if it is the usual one.
 const TARGET: &str = "target";
 /// The variable by which the test library is told where to record.

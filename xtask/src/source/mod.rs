@@ -6,9 +6,13 @@ mod paths;
 
 use std::collections::BTreeSet;
 
-use lexer::{Kind, Token, tokens};
+use lexer::tokens;
 
-pub(crate) use {items::Function, paths::references};
+pub(crate) use {
+    items::Function,
+    lexer::{Kind, Token},
+    paths::references,
+};
 
 /// The tokens of a source file without those of tests.
 pub(crate) struct Source<'a> {
@@ -39,6 +43,11 @@ impl<'a> Source<'a> {
         Self { tokens, test_modules }
     }
 
+    /// The tokens, without those of tests and of plain comments.
+    pub(crate) fn tokens(&self) -> &[Token<'a>] {
+        &self.tokens
+    }
+
     /// The number of lines with code.
     pub(crate) fn code_lines(&self) -> usize {
         code_lines(&self.tokens)
@@ -54,7 +63,7 @@ fn test_attribute(tokens: &[Token<'_>]) -> Option<usize> {
 }
 
 /// The length of the item at the start: to its `;`, or to the brace that closes it.
-fn item_len(tokens: &[Token<'_>]) -> usize {
+pub(crate) fn item_len(tokens: &[Token<'_>]) -> usize {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
         match token.text {

@@ -59,7 +59,8 @@ pub(super) fn build_for_tests(
                 ))?;
                 continue;
             }
-            args.assembler.arch = selkie_elf::version(&read(&program)?).unwrap_or(args.assembler.arch);
+            args.assembler.arch =
+                selkie_elf::version(&read(&program)?).unwrap_or(args.assembler.arch);
         }
         built.push(Job::new(project, &args, None)?.build(ui)?);
     }
