@@ -9,14 +9,14 @@
 
 use std::path::Path;
 
-use selkie_inspect::{ErrorEnum, code as code_of, error_enums};
+use selkie_inspect::{ErrorEnum, code as code_of, debug_file, error_enums};
 use selkie_isa::input;
 use selkie_programs::errors::{self, ErrorName};
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
-use crate::{interface::Interface, receipt::Receipt, trap::debug_file};
+use crate::{interface::Interface, receipt::Receipt};
 
 /// What programs made with Anchor contain, since they log it.
 const ANCHOR_MARK: &[u8] = b"AnchorError";
@@ -80,7 +80,7 @@ fn in_debug_information(
             let file = input::read(path, input::FILE_BYTES_MAX).ok()?;
             (code_of(&file)? == code_of(elf)?).then_some(file)
         };
-        debug_file(path, elf).or_else(whole)
+        debug_file(path, elf).map(|it| it.bytes).or_else(whole)
     });
     let enums = error_enums(debug.as_deref().unwrap_or(elf));
     variant(&enums, code, is_anchor)

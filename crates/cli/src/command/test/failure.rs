@@ -11,7 +11,6 @@ use super::harness::TestResult;
 use crate::{
     changes::AccountChange,
     debuggee::{Debuggee, source},
-    names::Names,
     recordings::{Recordings, newest},
     ui::{BAD, DIM, NOTE, STRONG, Ui},
 };
@@ -64,6 +63,8 @@ struct Place {
 struct Change {
     key: Pubkey,
     title: String,
+    /// The names of the owners before and after.
+    owners: [String; 2],
     before: Account,
     after: Account,
 }
@@ -151,15 +152,17 @@ impl Transaction {
     fn of(recordings: &mut Recordings, number: usize, details: bool) -> Result<Self> {
         let timeline = recordings.timeline(number)?;
         let receipt = timeline.receipt();
-        let names = Names::well_known();
-        let changes = receipt.changes().map(|change| Change {
-            key: change.key,
-            title: names.show(&change.key),
-            before: change.before.clone().map(Account::from).unwrap_or_default(),
-            after: change.after().cloned().map(Account::from).unwrap_or_default(),
+        let changes = receipt.changes().map(|change| {
+            let before = change.before.clone().map(Account::from).unwrap_or_default();
+            let after = change.after().cloned().map(Account::from).unwrap_or_default();
+            let owners = [&before, &after].map(|it| receipt.show(&it.owner));
+            Change { key: change.key, title: receipt.show(&change.key), owners, before, after }
         });
         let (changes, units) = (changes.collect(), receipt.compute_units);
-        let failed = receipt.result.as_ref().err().map(ToString::to_string);
+        let failed = receipt.result.as_ref().err().map(|error| match receipt.error_name() {
+            Some(name) => format!("{error}, {name}"),
+            None => error.to_string(),
+        });
         let (number_in_test, of) = recordings.place_in_test(number);
         let mut place = None;
         if failed.is_some() && details {
@@ -186,7 +189,11 @@ impl Transaction {
             place.show(ui)?;
         }
         for change in &self.changes {
-            change.shown().show(ui, &change.title)?;
+            let owner = |key: &Pubkey| match *key == change.before.owner {
+                true => change.owners[0].clone(),
+                false => change.owners[1].clone(),
+            };
+            change.shown().show(ui, &change.title, &owner)?;
         }
         writeln!(ui.out, "{NOTE}debug it{NOTE:#}: {STRONG}{}{STRONG:#}", self.command)?;
         Ok(())
