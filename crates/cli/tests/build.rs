@@ -211,7 +211,7 @@ fn rust_programs_build_with_and_without_std() {
 
         let said = place.both(&hello, &["--input", "examples/counter/input.json"]);
         let expected = [
-            "I am eypgJo3QAz7yopmCotKQmcgQy8CBoo3dk4M4ed7MHb6, with 1 accounts",
+            "I am eypgJo3QAz7yopmCotKQmcgQy8CBoo3dk4M4ed7MHb6 (hello), with 1 accounts",
             "7V1FVd1s3TQfzPVQMtDDoVoMDaR5Lwc4sL3Y9Rza5Jhq has 1000000 lamports",
             "sorted [0, 0, 0, 0, 0, 0, 0, 1], product 2",
             "a third of the largest, below zero: 0",

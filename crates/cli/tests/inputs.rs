@@ -18,8 +18,8 @@ const OPENINGS: &[(&str, &str)] = &[
     ("crates/selkie/src/compute_units.rs", "a file that a test names"),
     ("crates/selkie/src/deploy.rs", "a program that a test names"),
     ("crates/selkie/src/origin.rs", "manifests, after a look at their kind"),
+    ("crates/selkie/src/recording.rs", "a replay that was written, to date it"),
     ("crates/selkie/src/state_file.rs", "a file that a test or the command line names"),
-    ("crates/selkie/src/trap.rs", "debug information, after a look at its kind"),
     ("crates/store/src/folder.rs", "the cache's own folder, with checks of its own"),
 ];
 

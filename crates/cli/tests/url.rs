@@ -138,9 +138,12 @@ fn a_landed_transaction_is_looked_into_by_its_signature() {
     assert_eq!(traced["differences"], serde_json::json!([]));
     let saved = selkie(&folder, &["trace", "sent.replay", "--json"]).json();
     assert_eq!(saved["transactions"][0], *traced);
-    for command in ["profile", "coverage", "inspect -o page.html", "diff-trace sent.replay"] {
+    for command in ["profile", "inspect -o page.html", "diff-trace sent.replay"] {
         check(&format!("{command} {signature}"));
     }
+    // What was deployed has no debug information.
+    let output = node.run(&folder, &format!("coverage {signature}"));
+    assert!(output.stderr.contains("no debug information was found of"), "{output:?}");
     let folder = &folder;
     let debug = ["debug", signature, "--at", "end", "-x", "info accounts", "--url", &node.url];
     let debugged = selkie(folder, &debug);

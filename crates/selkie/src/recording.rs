@@ -26,6 +26,7 @@ use std::{
     time::SystemTime,
 };
 
+use selkie_isa::input;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -171,6 +172,9 @@ const FAILURES: &str = "selkie-replays";
 /// How many of them are kept.
 const FAILURES_MAX: usize = 64;
 
+/// The longest replay whose text is searched for account data: longer ones have all of it in files.
+const REPLAY_BYTES_MAX: u64 = 64 << 20;
+
 /// Writes the transaction that a test fails with, and returns the file; `None` if cargo's target folder
 /// is not found.
 fn write_failure(fixture: Value) -> io::Result<Option<PathBuf>> {
@@ -178,7 +182,7 @@ fn write_failure(fixture: Value) -> io::Result<Option<PathBuf>> {
     let folder = target.join(FAILURES);
     let path = write_to(&folder, fixture)?;
     // It is the newest one, though it may be there since an earlier run.
-    fs::File::options().append(true).open(&path)?.set_modified(now())?;
+    fs::OpenOptions::new().append(true).open(&path)?.set_modified(now())?;
     keep_newest(&folder)?;
     Ok(Some(path))
 }
@@ -196,7 +200,7 @@ fn keep_newest(folder: &Path) -> io::Result<()> {
         fs::remove_file(old)?;
     }
     let texts: Vec<String> =
-        replays.iter().filter_map(|(_, path)| fs::read_to_string(path).ok()).collect();
+        replays.iter().filter_map(|(_, path)| input::text(path, REPLAY_BYTES_MAX).ok()).collect();
     let oldest = replays.last().map(|(time, _)| *time);
     for (time, blob) in dated(&folder.join("blobs"))? {
         let name = blob.file_stem().unwrap_or_default().to_string_lossy().into_owned();
