@@ -19,6 +19,7 @@ mod keys;
 mod names;
 mod numbers;
 mod program;
+mod recording;
 mod recordings;
 mod render;
 mod replays;

@@ -3,29 +3,22 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow};
 use selkie::Signature;
 use selkie_replay::{DebugFiles, FileError, ReplayFile, Timeline};
 use selkie_report::Programs;
 use serde_json::json;
 
 use crate::{
-    args::replay::ReplayArgs,
     client::{Client, REPLAY_BYTES_MAX},
     files as output,
-    recordings::{RECORDINGS, Recordings},
     ui::{Advise as _, Ui},
 };
 
 /// How replays come to be.
 pub(crate) const HELP: &str = "record one with `selkie run PROGRAM --save-replay FILE`, or those of a test suite with `selkie test`";
-/// Cargo's folder, if it is the usual one.
-const TARGET: &str = "target";
-/// The variable by which the test library is told where to record.
-pub(crate) const VARIABLE: &str = "SELKIE_RECORD";
 
 /// Returns the programs of a report, whose debug information is looked for in these files or folders,
 /// and where programs are built.
@@ -58,23 +51,6 @@ pub(crate) fn searched(files: &[PathBuf]) -> String {
 pub(crate) fn warn(ui: &mut Ui, programs: &Programs) -> Result<()> {
     for (name, refusal) in programs.refusals() {
         ui.warning(&refusal.of(&name))?;
-    }
-    Ok(())
-}
-
-/// Calls `use_it` with each transaction and its number, in order.
-pub(crate) fn each(
-    paths: &[PathBuf],
-    url: Option<&str>,
-    mut use_it: impl FnMut(usize, Timeline) -> Result<()>,
-) -> Result<()> {
-    if paths.is_empty() {
-        return Err(anyhow!("no replays were given")).advise(HELP);
-    }
-    let mut recordings = Recordings::open(paths, url)?;
-    for number in 0..recordings.len() {
-        let timeline = recordings.timeline(number)?;
-        use_it(number, timeline)?;
     }
     Ok(())
 }
@@ -169,34 +145,4 @@ fn replays_in(folder: &Path) -> Result<Vec<PathBuf>> {
     paths.retain(|path| path.extension().is_some_and(|it| it == "replay"));
     paths.sort_unstable();
     Ok(paths)
-}
-
-/// Returns the paths of the arguments, or those of what a command has recorded. The command may fail:
-/// what it recorded until then counts.
-pub(crate) fn paths(args: &ReplayArgs, command: &[String], what: &str) -> Result<Vec<PathBuf>> {
-    if command.is_empty() {
-        return Ok(args.paths.clone());
-    }
-    let folder = new_recordings(Path::new(TARGET), what)?;
-    let (program, arguments) = command.split_first().context("there is a command")?;
-    let status = Command::new(program).args(arguments).env(VARIABLE, &folder).status();
-    let status = status.with_context(|| format!("cannot run {program}"))?;
-    if replays_in(&folder)?.is_empty() {
-        if !status.success() {
-            bail!("`{}` failed: {status}", command.join(" "));
-        }
-        let why = anyhow!("`{}` sent no transactions", command.join(" "));
-        return Err(why).advise("tests that use the library `selkie` are recorded");
-    }
-    Ok(vec![folder])
-}
-
-/// Makes an empty folder of recordings in a target folder, and returns its absolute path.
-pub(crate) fn new_recordings(target: &Path, what: &str) -> Result<PathBuf> {
-    let folder = target.join(RECORDINGS).join(what);
-    let named = || format!("cannot write to {}", folder.display());
-    // It is not there the first time.
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).with_context(named)?;
-    folder.canonicalize().with_context(named)
 }

@@ -1,4 +1,4 @@
-//! Cargo's target folder, and the programs that were built into it.
+//! Programs that were built into cargo's target folder.
 
 use std::{
     env,
@@ -8,12 +8,11 @@ use std::{
 use crate::{
     deploy::{ProgramError, ProgramFile},
     origin::staleness,
+    target::target_folders,
 };
 
 /// Where tools write programs, within the target folder.
 const DEPLOY: &str = "deploy";
-/// How many folders are searched above the current one.
-const FOLDERS_MAX: usize = 4;
 
 /// A program that was built into cargo's target folder: [`built`].
 #[derive(Clone, Debug)]
@@ -81,17 +80,4 @@ impl ProgramFile for BuiltProgram {
 #[allow(clippy::disallowed_methods, reason = "the variable is documented")]
 fn out_folder() -> Option<PathBuf> {
     env::var_os("SBF_OUT_DIR").filter(|it| !it.is_empty()).map(PathBuf::from)
-}
-
-/// Returns cargo's target folders: the one that the running executable is in, and those of the current
-/// folder, which is that of the package, and of the folders above it.
-pub(crate) fn target_folders() -> impl Iterator<Item = PathBuf> {
-    // Cargo marks its folder.
-    let is_target = |it: &Path| it.join("CACHEDIR.TAG").is_file();
-    let executable = env::current_exe().unwrap_or_default();
-    let around = executable.ancestors().skip(1).find(|it| is_target(it)).map(Path::to_owned);
-    let here = env::current_dir().unwrap_or_default();
-    let above: Vec<PathBuf> =
-        here.ancestors().take(FOLDERS_MAX).map(|it| it.join("target")).collect();
-    around.into_iter().chain(above.into_iter().filter(|it| it.is_dir()))
 }

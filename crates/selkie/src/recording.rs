@@ -30,7 +30,7 @@ use selkie_isa::input;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{built::target_folders, json::base64, origin::Origins, receipt::Receipt};
+use crate::{json::base64, origin::Origins, receipt::Receipt, target::target_folders};
 
 /// Account data of at least this many characters of base64 become files.
 const BLOB_CHARS_MIN: usize = 1366;

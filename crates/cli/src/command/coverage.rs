@@ -21,7 +21,7 @@ use selkie_report::{
 use crate::{
     args::replay::CoverageArgs,
     debuggee::find_source,
-    files,
+    files, recording,
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, STRONG, Status, Ui},
@@ -40,9 +40,9 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
     let output = args.output.as_ref().map(|path| Ok::<_, anyhow::Error>((path, format(path)?)));
     let output = output.transpose()?;
     let mut programs = replays::programs(&args.replay.symbols)?;
-    let paths = replays::paths(&args.replay, &args.command, "coverage")?;
+    let paths = recording::paths(&args.replay, &args.command, "coverage")?;
     let mut coverage = Coverage::default();
-    replays::each(&paths, args.replay.node.url.as_deref(), |_, timeline| {
+    recording::each(&paths, args.replay.node.url.as_deref(), |_, timeline| {
         coverage.add(&timeline, &mut programs);
         Ok(())
     })?;

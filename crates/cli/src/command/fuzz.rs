@@ -29,6 +29,7 @@ use crate::{
     },
     names::Names,
     program::{ProgramFile, is_source, read},
+    recording,
     render::count,
     replays,
     scenario::Scenario,
@@ -186,7 +187,7 @@ fn by_input(args: &FuzzArgs, id: Option<Pubkey>, svm: &mut Svm) -> Result<Vec<Ex
 fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>)> {
     let replay =
         ReplayArgs { paths: args.replays.clone(), node: NodeArgs::default(), symbols: Vec::new() };
-    let paths = replays::files(&replays::paths(&replay, &args.command, "fuzz")?)?;
+    let paths = replays::files(&recording::paths(&replay, &args.command, "fuzz")?)?;
     let mut chain: Option<Svm> = None;
     let mut instructions: Vec<Instruction> = Vec::new();
     for path in &paths {

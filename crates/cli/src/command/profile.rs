@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::{
     args::replay::ProfileArgs,
-    files,
+    files, recording,
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
@@ -28,7 +28,7 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     let output = args.output.as_ref().map(|path| Ok::<_, anyhow::Error>((path, format(path)?)));
     let output = output.transpose()?;
     let mut programs = replays::programs(&args.replay.symbols)?;
-    let paths = replays::paths(&args.replay, &args.command, "profile")?;
+    let paths = recording::paths(&args.replay, &args.command, "profile")?;
     let url = args.replay.node.url.as_deref();
     let profile = read(&paths, url, &mut programs)?;
     replays::warn(ui, &programs)?;
@@ -80,7 +80,7 @@ fn format(path: &Path) -> Result<&'static Format> {
 
 fn read(paths: &[PathBuf], url: Option<&str>, programs: &mut Programs) -> Result<Profile> {
     let mut profile = Profile::default();
-    replays::each(paths, url, |_, timeline| {
+    recording::each(paths, url, |_, timeline| {
         profile.add(&timeline, programs);
         Ok(())
     })?;

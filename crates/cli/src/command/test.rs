@@ -22,9 +22,10 @@ use self::{
 use crate::{
     command::build,
     files,
+    recording::{self, VARIABLE},
     recordings::{Recordings, TEST, target_folders},
     render::count,
-    replays::{self, VARIABLE},
+    replays,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };
 
@@ -103,7 +104,7 @@ fn run_once(ui: &mut Ui, args: &TestArgs) -> Result<Status> {
         return Ok(Status::Failure);
     }
     let target = target_folders().into_iter().next().unwrap_or_else(|| "target".into());
-    let folder = replays::new_recordings(&target, TEST)?;
+    let folder = recording::new_recordings(&target, TEST)?;
     let command = args.command()?;
     let (harness, status) = run_command(ui, &command, &folder)?;
     let report = Report::new(harness.results(), status, &folder, &command)?;

@@ -18,6 +18,7 @@ use crate::{
     args::replay::{DiffTraceArgs, TraceArgs},
     changes::AccountChange,
     names::Names,
+    recording,
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
@@ -31,7 +32,7 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
     let url = args.replay.node.url.as_deref();
     let saved = args.save_replay.as_ref();
     let saved = saved.map(|file| replays::save(&args.replay.paths, url, file)).transpose()?;
-    replays::each(saved.as_ref().unwrap_or(&args.replay.paths), url, |index, timeline| {
+    recording::each(saved.as_ref().unwrap_or(&args.replay.paths), url, |index, timeline| {
         transactions = index + 1;
         if args.transaction.is_some_and(|wanted| wanted != index) {
             return Ok(());
