@@ -6,7 +6,7 @@ mod junit;
 mod watch;
 
 use std::{
-    io::{BufRead as _, BufReader, Write as _, pipe},
+    io::{BufRead as _, BufReader, Read as _, Write as _, pipe},
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
 };
@@ -79,6 +79,8 @@ pub(crate) struct TestArgs {
 
 /// The tests that are shown with details; those after them are only listed.
 const DETAILED_MAX: usize = 20;
+/// The bytes of a line that the tests print; longer ones are read in parts.
+const LINE_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn run(ui: &mut Ui, args: &TestArgs) -> Result<Status> {
     if !args.watch {
@@ -169,7 +171,7 @@ fn run_command(ui: &mut Ui, command: &[String], folder: &Path) -> Result<(Harnes
     let mut harness = Harness::default();
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line).with_context(named)? > 0 {
+    while (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).with_context(named)? > 0 {
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
         if harness.line(text) && !ui.json {

@@ -3,8 +3,8 @@
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
 
-/// The lines that are kept of a test's output.
-const OUTPUT_LINES_MAX: usize = 1000;
+/// The bytes that are kept of the outputs of tests that failed, line ends included.
+const OUTPUT_BYTES_MAX: usize = 16 << 20;
 
 /// How a test ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +75,8 @@ pub(super) struct Harness {
     part: Part,
     /// A test whose outcome comes in a line of its own, below what the test prints.
     running: Option<String>,
+    /// The bytes that were kept of all outputs.
+    kept: usize,
     /// Whether cargo-nextest runs the tests: it repeats results.
     is_nextest: bool,
 }
@@ -177,11 +179,12 @@ impl Harness {
 
     fn keep(&mut self, index: usize, line: &str) {
         if let Some(test) = self.results.get_mut(index)
-            && test.output.len() < OUTPUT_LINES_MAX
+            && self.kept < OUTPUT_BYTES_MAX
         {
             // Nextest moves the output to the right.
             let line =
                 if self.is_nextest { line.strip_prefix("    ").unwrap_or(line) } else { line };
+            self.kept += line.len() + 1;
             test.output.push(line.to_owned());
         }
     }
