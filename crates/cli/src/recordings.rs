@@ -389,12 +389,9 @@ fn newest_file(folder: &Path, extension: &str) -> Option<(SystemTime, PathBuf)> 
     paths.filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path))).max()
 }
 
-/// Returns the target folders of the current folder and of those above it.
-#[allow(clippy::disallowed_methods, reason = "cargo's own variable")]
+/// Returns cargo's target folders, as they can be given to a command in the current folder.
 pub(crate) fn target_folders() -> Vec<PathBuf> {
-    let given = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let here = std::env::current_dir().unwrap_or_default();
-    let above = here.ancestors().take(4).map(|it| it.join("target"));
-    let folders = given.into_iter().chain(above).filter(|it| it.is_dir());
+    let folders = selkie_inspect::target_folders(&here).into_iter();
     folders.map(|it| it.strip_prefix(&here).map(Path::to_owned).unwrap_or(it)).collect()
 }

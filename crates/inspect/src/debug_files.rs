@@ -63,12 +63,21 @@ pub fn debug_file(program: &Path, elf: &[u8]) -> Option<DebugFile> {
 /// Lists the folders in which debug information is looked for, those that are there, when a command or
 /// test runs in the folder `here`.
 #[must_use]
-#[allow(clippy::disallowed_methods, reason = "cargo's own variables")]
 pub fn debug_folders(here: &Path) -> Vec<PathBuf> {
+    let deploys = target_folders(here).into_iter().map(|it| it.join(DEPLOY));
+    distinct(deploys.chain([absolute(here)]))
+}
+
+/// Lists cargo's target folders, those that are there, when a command or test runs in the folder `here`:
+/// those that variables and configuration name, that of the running test, and `target` of the folder and
+/// of those above it.
+#[must_use]
+#[allow(clippy::disallowed_methods, reason = "cargo's own variables")]
+pub fn target_folders(here: &Path) -> Vec<PathBuf> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
     let test = env::current_exe().ok().and_then(|it| target_of_test(&it));
-    folders(here, &|name| env::var_os(name), home.as_deref(), test)
+    targets(here, &|name| env::var_os(name), home.as_deref(), test)
 }
 
 /// Lists the programs and debug files in a folder, by name: those that end in `.so` or `.debug`.
@@ -82,29 +91,36 @@ pub fn program_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn folders(
+fn targets(
     here: &Path,
     variable: &dyn Fn(&str) -> Option<OsString>,
     home: Option<&Path>,
     test: Option<PathBuf>,
 ) -> Vec<PathBuf> {
-    let whole =
-        std::path::absolute(if here.as_os_str().is_empty() { Path::new(".") } else { here });
-    let whole = whole.unwrap_or_else(|_| here.to_owned());
+    let whole = absolute(here);
     let named = VARIABLES.iter().filter_map(|name| variable(name)).filter(|it| !it.is_empty());
     let above = || whole.ancestors();
     let configured = above().filter_map(|it| configured_target(&it.join(".cargo"), it));
     let at_home = home.and_then(|home| configured_target(home, home.parent().unwrap_or(home)));
     let targets = named.map(|it| whole.join(it)).chain(configured).chain(at_home).chain(test);
-    let targets = targets.chain(above().map(|it| it.join("target")));
-    let deploys = targets.map(|it| it.join(DEPLOY)).filter(|it| it.is_dir());
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for folder in deploys.chain([whole.clone()]) {
-        if !folders.contains(&folder) {
-            folders.push(folder);
+    distinct(targets.chain(above().map(|it| it.join("target"))))
+}
+
+/// Returns the whole path of a folder; an empty one is the current folder.
+fn absolute(here: &Path) -> PathBuf {
+    let path = if here.as_os_str().is_empty() { Path::new(".") } else { here };
+    std::path::absolute(path).unwrap_or_else(|_| here.to_owned())
+}
+
+/// Returns the folders that are there, each once.
+fn distinct(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for folder in folders.filter(|it| it.is_dir()) {
+        if !found.contains(&folder) {
+            found.push(folder);
         }
     }
-    folders
+    found
 }
 
 /// Returns the target folder that cargo's configuration in a folder names, relative to `base`.
@@ -170,12 +186,9 @@ mod tests {
         let config = "[build]\ntarget-dir = \"configured\"\n";
         fs::write(root.join(".cargo/config.toml"), config).expect("the folder is writable");
         let named = |name: &str| (name == "CARGO_TARGET_DIR").then(|| "../../named".into());
-        let found = folders(&here, &named, None, None);
-        let [named, configured, target] = ["named", "configured", "target"];
-        let deploy = |target: &str| root.join(target).join("deploy");
-        let through = here.join("../..").join(named).join("deploy");
-        assert_eq!(found[..3], [through, deploy(configured), deploy(target)]);
-        assert_eq!(found.last(), Some(&here));
+        let found = targets(&here, &named, None, None);
+        let through = here.join("../../named");
+        assert_eq!(found[..3], [through, root.join("configured"), root.join("target")]);
         fs::remove_dir_all(&root).expect("it was made here");
     }
 }

@@ -43,7 +43,7 @@ pub mod symbols;
 pub use crate::{
     backtrace::{Backtrace, BacktraceFrame},
     cfg::{Block, DotOptions, Graph},
-    debug_files::{DebugFile, debug_file, debug_folders, program_files},
+    debug_files::{DebugFile, debug_file, debug_folders, program_files, target_folders},
     error_enums::{ErrorEnum, error_enums},
     listing::{Line, Listing, TextOptions},
     names::Labels,

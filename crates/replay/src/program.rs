@@ -23,7 +23,7 @@ pub struct DebugFiles {
     files: Vec<DebugFile>,
     /// The paths that replays have named.
     named: BTreeSet<PathBuf>,
-    /// The files and folders that were added for whoever asks where was looked.
+    /// The files and folders in which debug information was looked for, for messages.
     searched: Vec<PathBuf>,
 }
 

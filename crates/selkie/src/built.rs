@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_inspect::target_folders;
+
 use crate::{
     deploy::{ProgramError, ProgramFile},
     origin::staleness,
-    target::target_folders,
 };
 
 /// Where tools write programs, within the target folder.
@@ -39,7 +40,9 @@ pub struct BuiltProgram {
 pub fn built(name: &str) -> BuiltProgram {
     // Cargo replaces the dashes of packages in Rust.
     let files = [format!("{name}.so"), format!("{}.so", name.replace('-', "_"))];
-    let folders = out_folder().into_iter().chain(target_folders().map(|it| it.join(DEPLOY)));
+    let folders = out_folder()
+        .into_iter()
+        .chain(target_folders(Path::new("")).into_iter().map(|it| it.join(DEPLOY)));
     let mut searched: Vec<PathBuf> = Vec::new();
     for folder in folders {
         let found = files.iter().map(|file| folder.join(file)).find(|it| it.is_file());

@@ -69,7 +69,6 @@ mod store;
 mod svm;
 pub mod system;
 mod sysvars;
-mod target;
 mod time;
 pub mod token;
 mod trap;

@@ -26,11 +26,12 @@ use std::{
     time::SystemTime,
 };
 
+use selkie_inspect::target_folders;
 use selkie_isa::input;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{json::base64, origin::Origins, receipt::Receipt, target::target_folders};
+use crate::{json::base64, origin::Origins, receipt::Receipt};
 
 /// Account data of at least this many characters of base64 become files.
 const BLOB_CHARS_MIN: usize = 1366;
@@ -169,8 +170,9 @@ fn mark_failed(replay: &Path) -> io::Result<()> {
 /// Where the transactions go that tests fail with, within cargo's target folder.
 const FAILURES: &str = "selkie-replays";
 
-/// How many of them are kept.
+/// How many of them are kept, and how many bytes they may have with their account data.
 const FAILURES_MAX: usize = 64;
+const FAILURES_BYTES_MAX: u64 = 256 << 20;
 
 /// The longest replay whose text is searched for account data: longer ones have all of it in files.
 const REPLAY_BYTES_MAX: u64 = 64 << 20;
@@ -178,7 +180,7 @@ const REPLAY_BYTES_MAX: u64 = 64 << 20;
 /// Writes the transaction that a test fails with, and returns the file; `None` if cargo's target folder
 /// is not found.
 fn write_failure(fixture: Value) -> io::Result<Option<PathBuf>> {
-    let Some(target) = target_folders().next() else { return Ok(None) };
+    let Some(target) = target_folders(Path::new("")).into_iter().next() else { return Ok(None) };
     let folder = target.join(FAILURES);
     let path = write_to(&folder, fixture)?;
     // It is the newest one, though it may be there since an earlier run.
@@ -187,40 +189,59 @@ fn write_failure(fixture: Value) -> io::Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// Removes the oldest replays of a folder beyond [`FAILURES_MAX`], and the account data that no replay
-/// refers to and that is older than those which stay.
+/// Removes the oldest replays of a folder beyond [`FAILURES_MAX`] and [`FAILURES_BYTES_MAX`], and the
+/// account data that no replay refers to and that is older than those which stay. The newest replay stays.
 fn keep_newest(folder: &Path) -> io::Result<()> {
-    let mut replays: Vec<(SystemTime, PathBuf)> = dated(folder)?;
-    replays.retain(|(_, path)| path.extension().is_some_and(|it| it == "replay"));
-    if replays.len() <= FAILURES_MAX {
+    let mut replays = files(folder)?;
+    replays.retain(|it| it.path.extension().is_some_and(|it| it == "replay"));
+    let blobs = files(&folder.join("blobs"))?;
+    let bytes = replays.iter().chain(&blobs).map(|it| it.bytes).sum::<u64>();
+    if replays.len() <= FAILURES_MAX && bytes <= FAILURES_BYTES_MAX {
         return Ok(());
     }
-    replays.sort_unstable_by(|left, right| right.cmp(left));
-    for (_, old) in replays.split_off(FAILURES_MAX) {
-        fs::remove_file(old)?;
-    }
-    let texts: Vec<String> =
-        replays.iter().filter_map(|(_, path)| input::text(path, REPLAY_BYTES_MAX).ok()).collect();
-    let oldest = replays.last().map(|(time, _)| *time);
-    for (time, blob) in dated(&folder.join("blobs"))? {
-        let name = blob.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let is_used = texts.iter().any(|text| text.contains(&name));
-        if !is_used && oldest.is_some_and(|oldest| time < oldest) {
-            fs::remove_file(blob)?;
+    replays.sort_unstable_by(|left, right| {
+        (right.changed, &right.path).cmp(&(left.changed, &left.path))
+    });
+    let (mut used, mut kept, mut bytes) = (BTreeSet::new(), 0, 0_u64);
+    for replay in &replays {
+        let text = input::text(&replay.path, REPLAY_BYTES_MAX).unwrap_or_default();
+        let new = blobs.iter().filter(|it| !used.contains(&it.path) && text.contains(&it.stem()));
+        let new: Vec<&Kept> = new.collect();
+        let more = new.iter().map(|it| it.bytes).sum::<u64>().saturating_add(replay.bytes);
+        bytes = bytes.saturating_add(more);
+        if kept > 0 && (kept >= FAILURES_MAX || bytes > FAILURES_BYTES_MAX) {
+            break;
         }
+        used.extend(new.into_iter().map(|it| it.path.clone()));
+        kept = kept.saturating_add(1);
     }
-    Ok(())
+    let oldest = kept.checked_sub(1).and_then(|it| replays.get(it)).map(|it| it.changed);
+    replays.iter().skip(kept).try_for_each(|it| fs::remove_file(&it.path))?;
+    let is_old = |it: &&Kept| oldest.is_some_and(|oldest| it.changed < oldest);
+    let unused = blobs.iter().filter(|it| !used.contains(&it.path)).filter(is_old);
+    unused.into_iter().try_for_each(|it| fs::remove_file(&it.path))
 }
 
-/// Lists the files of a folder with the times at which they were changed.
-fn dated(folder: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
-    let entries = fs::read_dir(folder)?;
-    entries
-        .map(|entry| {
-            let entry = entry?;
-            Ok((entry.metadata()?.modified()?, entry.path()))
-        })
-        .collect()
+/// A file of a folder.
+struct Kept {
+    path: PathBuf,
+    changed: SystemTime,
+    bytes: u64,
+}
+
+impl Kept {
+    fn stem(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+fn files(folder: &Path) -> io::Result<Vec<Kept>> {
+    let entries = fs::read_dir(folder)?.map(|entry| {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        Ok(Kept { path: entry.path(), changed: metadata.modified()?, bytes: metadata.len() })
+    });
+    entries.collect()
 }
 
 #[allow(clippy::disallowed_methods, reason = "files are dated by the system's clock, too")]
