@@ -4,6 +4,7 @@ pub(crate) mod account;
 #[cfg(feature = "batch")]
 pub(crate) mod batch;
 pub(crate) mod cache;
+pub(crate) mod call;
 pub(crate) mod debug;
 pub(crate) mod feature;
 pub(crate) mod fuzz;
@@ -12,7 +13,6 @@ pub(crate) mod keygen;
 pub(crate) mod node;
 pub(crate) mod program;
 pub(crate) mod replay;
-pub(crate) mod run;
 pub(crate) mod send;
 pub(crate) mod token;
 
@@ -184,38 +184,13 @@ pub(crate) struct RunArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) program: PathBuf,
 
-    /// The instruction: program id, accounts and data, as JSON
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) input: Option<PathBuf>,
-
-    /// More accounts: files as `solana account --output json` writes them, or addresses and names
-    /// of accounts of --state; the suffix `:s` makes an account a signer, `:r` read-only
-    #[arg(long, value_name = "FILE[:sr]", num_args = 1.., value_hint = ValueHint::FilePath)]
-    pub(crate) accounts: Vec<String>,
-
-    /// The instruction data; overrides that of --input
-    #[arg(short, long)]
-    pub(crate) data: Option<String>,
-
-    /// The program ID to run as
-    #[arg(long, value_name = "KEY")]
-    pub(crate) program_id: Option<String>,
-
-    /// The loader that owns the program
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) loader: LoaderArg,
-
     #[command(flatten)]
-    pub(crate) surroundings: run::SurroundingsArgs,
+    pub(crate) call: call::CallArgs,
 
-    /// Compute unit limit
-    #[arg(short, long, value_name = "CU", default_value_t = 200_000)]
-    #[arg(value_parser = numbers::parse::<u64>)]
-    pub(crate) limit: u64,
-
-    /// Heap size: 32768 to 262144 bytes, a multiple of 1024
-    #[arg(long, value_name = "BYTES", default_value_t = 32_768, value_parser = parse_heap)]
-    pub(crate) heap: u32,
+    /// Take accounts, programs, sysvars and features from a running cluster: a URL, or a name such as
+    /// localhost or devnet
+    #[arg(short, long, value_name = "URL", conflicts_with = "state")]
+    pub(crate) url: Option<String>,
 
     /// Write a trace with the registers before each instruction to a file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -233,9 +208,6 @@ pub(crate) struct RunArgs {
     /// The engine that runs the program
     #[arg(long, visible_alias = "mode", value_enum, default_value_t)]
     pub(crate) engine: EngineArg,
-
-    #[command(flatten)]
-    pub(crate) assembler: AssemblerArgs,
 }
 
 /// Explain a serialized input region field by field, with offsets
@@ -416,12 +388,6 @@ fn parse_range(text: &str) -> Result<Range<u32>, String> {
         }
     };
     if range.is_empty() { Err("the range is empty".to_owned()) } else { Ok(range) }
-}
-
-fn parse_heap(text: &str) -> Result<u32, String> {
-    let is_valid = |it: &u32| it.is_multiple_of(1024) && (32 * 1024..=256 * 1024).contains(it);
-    let refused = || "a heap has 32768 to 262144 bytes, a multiple of 1024".to_owned();
-    text.parse().ok().filter(is_valid).ok_or_else(refused)
 }
 
 #[cfg(test)]

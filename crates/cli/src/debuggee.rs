@@ -8,10 +8,7 @@ use selkie_inspect::is_library;
 use selkie_isa::input;
 use selkie_replay::Timeline;
 
-use crate::{
-    recordings::{self, Recordings},
-    replays,
-};
+use crate::{recordings::Recordings, replays};
 
 /// The longest source file that is read.
 const SOURCE_BYTES_MAX: u64 = 64 << 20;
@@ -27,11 +24,6 @@ pub(crate) struct Listing {
 /// What is debugged.
 #[derive(Default)]
 pub(crate) struct Debuggee<'a> {
-    /// A replay file, a folder of recordings, or a transaction's signature; `None` for where the newest
-    /// failure of a test is.
-    pub(crate) path: Option<&'a Path>,
-    /// Where transactions are taken from by signature.
-    pub(crate) url: Option<&'a str>,
     /// The number of the transaction; `None` for the one that a test failed with, or that failed first.
     pub(crate) transaction: Option<usize>,
     /// The name of the test that made the transaction, or a part of it.
@@ -46,24 +38,18 @@ pub(crate) struct Debuggee<'a> {
 
 impl Debuggee<'_> {
     /// Opens the session at the place where it begins. `folder` is the one in which programs are built.
-    pub(crate) fn open(self, folder: &Path) -> Result<Session> {
-        let (mut session, listing) = self.open_listed(folder)?;
+    pub(crate) fn open(self, recordings: Recordings, folder: &Path) -> Result<Session> {
+        let (mut session, listing) = self.open_listed(recordings, folder)?;
         listing.without_lines.into_iter().for_each(|it| session.tell(format!("warning: {it}")));
         Ok(session)
     }
 
-    /// Reads the transactions that there are.
-    pub(crate) fn recordings(&self) -> Result<Recordings> {
-        let path = match self.path {
-            Some(path) => path.to_owned(),
-            None => recordings::newest(self.test)?,
-        };
-        Recordings::open(&[path], self.url)
-    }
-
     /// Opens the session, and lists the transactions around the one that it is about.
-    pub(crate) fn open_listed(self, folder: &Path) -> Result<(Session, Listing)> {
-        let mut recordings = self.recordings()?;
+    pub(crate) fn open_listed(
+        self,
+        mut recordings: Recordings,
+        folder: &Path,
+    ) -> Result<(Session, Listing)> {
         let chosen = recordings.choose(self.transaction, self.test)?;
         let (timeline, lines) = (recordings.timeline(chosen)?, recordings.around(chosen));
         let (session, without_lines) = self.session(folder, timeline)?;

@@ -23,3 +23,8 @@ pub(crate) fn is_source(path: &Path) -> bool {
     let extension = path.extension().and_then(|it| it.to_str());
     extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
 }
+
+/// Whether the extension is that of a program, or of a source that is assembled to one.
+pub(crate) fn is_program(path: &Path) -> bool {
+    is_source(path) || path.extension().is_some_and(|it| it == "so")
+}

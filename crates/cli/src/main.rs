@@ -5,6 +5,7 @@
 
 mod amount;
 mod args;
+mod call;
 mod changes;
 mod cli;
 mod client;

@@ -10,10 +10,13 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use selkie_replay::Timeline;
 
 use crate::{
-    args::replay::ReplayArgs,
-    recordings::{RECORDINGS, Recordings},
+    args::{call::CallArgs, replay::ReplayArgs},
+    call::Call,
+    files::is_program,
+    program::Refused,
+    recordings::{self, RECORDINGS, Recordings},
     replays::{HELP, is_empty},
-    ui::Advise as _,
+    ui::{Advise as _, Ui},
 };
 
 /// Cargo's folder, if it is the usual one.
@@ -21,16 +24,67 @@ const TARGET: &str = "target";
 /// The variable by which the test library is told where to record.
 pub(crate) const VARIABLE: &str = "SELKIE_RECORD";
 
-/// Calls `use_it` with each transaction and its number, in order.
-pub(crate) fn each(
+/// Opens what a command looks into: replays, or a program with the call that its arguments describe. Of a
+/// source with errors these are shown, and `Refused` is returned.
+pub(crate) fn open(
+    ui: &mut Ui,
     paths: &[PathBuf],
     url: Option<&str>,
-    mut use_it: impl FnMut(usize, Timeline) -> Result<()>,
-) -> Result<()> {
+    call: &CallArgs,
+) -> Result<Result<Recordings, Refused>> {
+    let Some(program) = paths.iter().find(|it| is_program(it)) else {
+        return Recordings::open(paths, url).map(Ok);
+    };
+    if paths.len() > 1 {
+        let why = anyhow!("{} is a program, and not the only argument", program.display());
+        return Err(why).advise("name one program, or replays");
+    }
+    // A variable may name a cluster that this call is not about.
+    let url = url.filter(|_| call.state.is_none());
+    let call = Call::open(ui, program, call, url)?;
+    let replay = call.map(|call| call.replay());
+    Ok(match replay {
+        Ok(replay) => Ok(Recordings::of(program, replay?)),
+        Err(refused) => Err(refused),
+    })
+}
+
+/// Opens what a command looks into; without a path that is the place of the newest failure of a test.
+pub(crate) fn open_or_newest(
+    ui: &mut Ui,
+    path: Option<&Path>,
+    test: Option<&str>,
+    url: Option<&str>,
+    call: &CallArgs,
+) -> Result<Result<Recordings, Refused>> {
+    let path = match path {
+        Some(path) => path.to_owned(),
+        None => recordings::newest(test)?,
+    };
+    open(ui, &[path], url, call)
+}
+
+/// Opens what a command looks into, which must be something; or what a command line of a user's has
+/// recorded, as `cargo test`.
+pub(crate) fn open_or_record(
+    ui: &mut Ui,
+    args: &ReplayArgs,
+    call: &CallArgs,
+    command: &[String],
+    what: &str,
+) -> Result<Result<Recordings, Refused>> {
+    let paths = paths(args, command, what)?;
     if paths.is_empty() {
         return Err(anyhow!("no replays were given")).advise(HELP);
     }
-    let mut recordings = Recordings::open(paths, url)?;
+    open(ui, &paths, args.node.url.as_deref(), call)
+}
+
+/// Calls `use_it` with each transaction and its number, in order.
+pub(crate) fn each(
+    recordings: &mut Recordings,
+    mut use_it: impl FnMut(usize, Timeline) -> Result<()>,
+) -> Result<()> {
     for number in 0..recordings.len() {
         let timeline = recordings.timeline(number)?;
         use_it(number, timeline)?;

@@ -132,6 +132,13 @@ impl Recordings {
         Ok(all)
     }
 
+    /// Takes the transactions of a file that is not written: `path` is what they are shown as.
+    pub(crate) fn of(path: &Path, file: ReplayFile) -> Self {
+        let fixtures = file.fixtures().iter().enumerate();
+        let list = fixtures.map(|(index, it)| Recording::new(path, index, it)).collect();
+        Self { list, opened: Some((path.to_owned(), file)), url: None }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }

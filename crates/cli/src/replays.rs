@@ -7,9 +7,10 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie::Signature;
+use selkie_isa::input;
 use selkie_replay::{DebugFiles, FileError, ReplayFile, Timeline};
 use selkie_report::Programs;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     client::{Client, REPLAY_BYTES_MAX},
@@ -17,8 +18,12 @@ use crate::{
     ui::{Advise as _, Ui},
 };
 
+/// What an ELF file begins with.
+const ELF_MAGIC: &[u8] = b"\x7fELF";
+
 /// How replays come to be.
-pub(crate) const HELP: &str = "record one with `selkie run PROGRAM --save-replay FILE`, or those of a test suite with `selkie test`";
+pub(crate) const HELP: &str =
+    "name a program with its --input, or a replay: `selkie test` records those of a test suite";
 
 /// Returns the programs of a report, whose debug information is looked for in these files or folders,
 /// and where programs are built.
@@ -53,6 +58,17 @@ pub(crate) fn warn(ui: &mut Ui, programs: &Programs) -> Result<()> {
         ui.warning(&refusal.of(&name))?;
     }
     Ok(())
+}
+
+/// Warns if no program of the user's has source lines.
+pub(crate) fn warn_without_lines(ui: &mut Ui, programs: &Programs) -> Result<()> {
+    let names = programs.without_lines();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let searched = searched(programs.searched());
+    let names = names.join(", ");
+    Ok(ui.warning(&format!("no debug information was found of {names}: {searched}"))?)
 }
 
 /// Opens the first transaction of a file, or the one with a signature.
@@ -106,12 +122,34 @@ pub(crate) fn open(path: &Path, url: Option<&str>) -> Result<ReplayFile> {
     if let Some(signature) = signature(path).filter(|_| !path.exists()) {
         return fetch_from(url, &signature);
     }
-    let opened = match ReplayFile::open(path) {
+    let opened = ReplayFile::open(path);
+    if opened.is_err()
+        && let Some(error) = not_a_replay(path)
+    {
+        return Err(error);
+    }
+    let opened = match opened {
         // Only the other errors name the file.
         Err(error @ FileError::Line(..)) => Err(error).with_context(|| path.display().to_string()),
         other => other.map_err(Into::into),
     };
     opened.advise(HELP)
+}
+
+/// Says what a file is that is no replay, and how it is used: a program, or the input of one.
+fn not_a_replay(path: &Path) -> Option<anyhow::Error> {
+    let bytes = input::read(path, input::FILE_BYTES_MAX).ok()?;
+    let name = path.display();
+    let refused = |what: String, help: String| Err::<(), _>(anyhow!(what)).advise(help).err();
+    if bytes.starts_with(ELF_MAGIC) {
+        let what = format!("{name} is an ELF file, and no replay");
+        return refused(what, "programs are known by the ending .so of their names".to_owned());
+    }
+    let value: Value = serde_json::from_slice(&bytes).ok()?;
+    let is_input = ["program_id", "instruction_data", "accounts", "account"];
+    is_input.iter().any(|key| value.get(key).is_some()).then_some(())?;
+    let what = format!("{name} is the input of a program, and no replay");
+    refused(what, format!("name the program, and the file by --input: PROGRAM.so --input {name}"))
 }
 
 /// Lists the files, and the replays in folders, sorted by name.

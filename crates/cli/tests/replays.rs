@@ -106,3 +106,73 @@ fn coverage_without_debug_information_is_an_error_that_tells_where_it_looked() {
     let output = selkie(&root, &["coverage", "a.replay", "--symbols", "elsewhere"]);
     assert!(output.stdout.contains("hello.s"), "{output:?}");
 }
+
+/// A program that fails in a function, and an instruction for it.
+fn failing(name: &str) -> std::path::PathBuf {
+    let folder = folder(name);
+    let source = "entrypoint:\n    call read\n    exit\nread:\n    mov64 r0, 7\n    ldxdw r1, [r0+0]\n    exit\n";
+    fs::write(folder.join("fails.s"), source).expect("the folder is writable");
+    let input = r#"{"instruction_data": [1], "accounts": []}"#;
+    fs::write(folder.join("call.json"), input).expect("the folder is writable");
+    folder
+}
+
+#[test]
+fn a_program_with_its_input_stands_for_a_recording() {
+    let folder = failing("replays-call");
+    for (arguments, shown) in [
+        (&["trace"][..], "--> fails.s:6:5 in read, pc 3"),
+        (&["profile", "--by", "line"], "fails.s:6"),
+        (&["coverage"], "fails.s"),
+        (&["debug", "-x", "bt"], ">#0   read of fails at ./fails.s:6:5"),
+        (&["inspect", "-o", "call.html"], ""),
+    ] {
+        let call = [arguments, &["fails.s", "--input", "call.json"]].concat();
+        let output = selkie(&folder, &call);
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{call:?}: {output:?}");
+        assert!(output.stdout.contains(shown), "{call:?}: {output:?}");
+    }
+    let page = fs::read_to_string(folder.join("call.html")).expect("it was written");
+    assert!(page.contains("fails.s:6:5 in read"), "the place is missing");
+}
+
+#[test]
+fn a_program_without_lines_says_where_they_were_looked_for() {
+    let folder = failing("replays-no-lines");
+    for call in
+        [&["build", "fails.s", "--strip"][..], &["run", "fails.so", "--save-replay", "call.replay"]]
+    {
+        selkie(&folder, call);
+    }
+    for command in [&["trace"][..], &["profile"], &["inspect", "-o", "call.html"]] {
+        let output = selkie(&folder, &[command, &["call.replay"]].concat());
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let warning = "warning: no debug information was found of fails: looked in ";
+        assert!(output.stderr.starts_with(warning), "{command:?}: {output:?}");
+    }
+}
+
+#[test]
+fn what_is_no_replay_is_named() {
+    let folder = failing("replays-others");
+    assert_eq!(selkie(&folder, &["build", "fails.s", "-o", "fails"]).code, Some(0));
+    for (file, why) in [
+        ("fails", "error: fails is an ELF file, and no replay\nhelp: "),
+        ("call.json", "error: call.json is the input of a program, and no replay\nhelp: "),
+    ] {
+        for command in ["trace", "profile", "coverage", "debug", "inspect"] {
+            let output = selkie(&folder, &[command, file]);
+            assert_eq!(output.code, Some(2), "{output:?}");
+            assert!(output.stderr.starts_with(why), "{command} {file}: {output:?}");
+        }
+    }
+}
+
+#[test]
+fn inspect_takes_folders() {
+    let folder = failing("replays-folder");
+    fs::create_dir(folder.join("all")).expect("the folder is writable");
+    selkie(&folder, &["run", "fails.s", "--save-replay", "all/a.replay"]);
+    let output = selkie(&folder, &["inspect", "all", "-o", "call.html"]);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{output:?}");
+}

@@ -172,7 +172,8 @@ impl History {
             self.timeline.invocations().iter().map(|it| it.program).collect();
         for id in invoked {
             let elf = self.timeline.program_file(&id);
-            let Some(view) = elf.and_then(|elf| ProgramView::open(id, elf, files)) else {
+            let given = self.timeline.svm().name_of(&id);
+            let Some(view) = elf.and_then(|elf| ProgramView::open(id, elf, files, given)) else {
                 continue;
             };
             self.programs.push(ProgramFile::new(&view));
@@ -322,12 +323,10 @@ impl ProgramFile {
     /// Describes a program. Its name is that of the file with its debug information.
     fn new(view: &ProgramView) -> Self {
         let address = view.id.to_string();
-        let stem = view.debug_file.as_ref().and_then(|it| it.file_name()?.to_str());
-        let stem = stem.and_then(|it| it.split('.').next());
         let debug =
             view.debug_file.as_ref().and_then(|path| input::read(path, input::FILE_BYTES_MAX).ok());
         let debug = debug.unwrap_or_else(|| view.elf.clone()).into();
-        Self { name: stem.unwrap_or(&address).to_owned(), debug, address }
+        Self { name: view.name.clone().unwrap_or_else(|| address.clone()), debug, address }
     }
 }
 

@@ -49,7 +49,6 @@ pub fn debug_file(program: &Path, elf: &[u8]) -> Option<DebugFile> {
         is_same.then(|| DebugFile { path: path.to_owned(), bytes })
     };
     read(&program.with_extension("so.debug")).or_else(|| {
-        let has_lines = |elf: &[u8]| Sections::read(elf).get(".debug_line").is_some();
         if has_lines(elf) {
             return None;
         }
@@ -58,6 +57,12 @@ pub fn debug_file(program: &Path, elf: &[u8]) -> Option<DebugFile> {
         // Without debug information, a file has nothing to add.
         files.filter_map(|path| read(&path)).find(|it| has_lines(&it.bytes))
     })
+}
+
+/// Whether an ELF file has source lines of its code.
+#[must_use]
+pub fn has_lines(elf: &[u8]) -> bool {
+    Sections::read(elf).get(".debug_line").is_some()
 }
 
 /// Lists the folders in which debug information is looked for, those that are there, when a command or

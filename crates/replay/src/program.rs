@@ -12,8 +12,8 @@ use selkie::{
     runtime::{Purpose, elf_environment},
 };
 use selkie_inspect::{
-    Graph, Labels, Program, SourceMap, Style, code, debug_folders, demangle, instruction_text,
-    program_files,
+    Graph, Labels, Program, SourceMap, Style, code, debug_folders, demangle, has_lines,
+    instruction_text, program_files,
 };
 use selkie_isa::{input, layout::SLOT_BYTES};
 
@@ -73,17 +73,27 @@ impl DebugFiles {
         }
     }
 
-    /// Returns the file with a program's code that has the most to tell: the longest one.
-    fn find(&self, text: &[u8]) -> Option<&DebugFile> {
+    /// Returns the file with a program's code that has the most to tell, unless that is the program itself.
+    fn find(&self, elf: &[u8]) -> Option<&DebugFile> {
+        let text = code(elf)?;
         let same = self.files.iter().filter(|file| file.text == text);
-        same.max_by_key(|file| file.bytes.len())
+        let best = same.max_by_key(|file| telling(&file.bytes))?;
+        (telling(&best.bytes) >= telling(elf)).then_some(best)
     }
+}
+
+/// How much a file tells of its code: lines more than all else, and then the longer one more.
+fn telling(elf: &[u8]) -> (bool, usize) {
+    (has_lines(elf), elf.len())
 }
 
 /// A program with its functions and lines.
 pub struct ProgramView {
     /// The program's address.
     pub id: Pubkey,
+    /// Its name for people: the well-known one, else that of the file its symbols are from, else the one
+    /// that the transaction gives.
+    pub name: Option<String>,
     /// The program, with symbols if there are any.
     pub program: Program,
     /// Its control-flow graph, which has its functions: those without a name under their
@@ -105,22 +115,29 @@ impl fmt::Debug for ProgramView {
 }
 
 impl ProgramView {
-    /// Opens a program. `None` if the file has no instructions.
+    /// Opens a program, with the name that the transaction gives to its address. `None` if the file has no
+    /// instructions.
     #[must_use]
-    pub fn open(id: Pubkey, elf: Vec<u8>, files: &DebugFiles) -> Option<Self> {
-        let file = code(&elf).and_then(|text| files.find(text));
+    pub fn open(
+        id: Pubkey,
+        elf: Vec<u8>,
+        files: &DebugFiles,
+        given: Option<String>,
+    ) -> Option<Self> {
+        let file = files.find(&elf);
         let bytes = file.map_or(&elf, |file| &file.bytes);
         let program = open(&elf)?.with_names_of(bytes);
         let map = SourceMap::load(bytes.as_slice());
         let mut graph = Graph::new(&program, Style::Selkie);
         let debug_file = file.map(|file| file.path.clone());
-        let called = program_name(&id, debug_file.as_deref());
+        let name = name(&id, debug_file.as_deref()).or(given);
+        let called = name.clone().unwrap_or_else(|| id.to_string());
         for (start, name) in &mut graph.functions {
             if *name == format!("function_{start}") {
                 *name = offset_name(&called, *start);
             }
         }
-        Some(Self { id, program, graph, map, debug_file, elf })
+        Some(Self { id, name, program, graph, map, debug_file, elf })
     }
 
     /// Returns the first slot and the demangled name of the function that contains a slot: of one without
@@ -161,11 +178,12 @@ pub fn offset_name(program: &str, pc: u32) -> String {
 }
 
 /// Returns the name of a program for people: that of a well-known program, or of the file with its debug
-/// information, or else its address.
-fn program_name(id: &Pubkey, debug_file: Option<&Path>) -> String {
+/// information.
+fn name(id: &Pubkey, debug_file: Option<&Path>) -> Option<String> {
     let known = selkie::programs::by_id(id).map(|it| it.name);
-    let file = || debug_file?.file_name()?.to_str()?.split('.').next();
-    known.or_else(file).map_or_else(|| id.to_string(), str::to_owned)
+    let file = || debug_file?.file_name()?.to_str();
+    let stem = || file().map(|it| it.trim_end_matches(".debug").trim_end_matches(".so"));
+    known.or_else(stem).map(str::to_owned)
 }
 
 fn open(elf: &[u8]) -> Option<Program> {

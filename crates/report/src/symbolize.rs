@@ -93,11 +93,10 @@ impl Programs {
         if let Some(known) = versions.iter().position(|it| it.view.elf == elf) {
             return Some(known);
         }
-        let view = ProgramView::open(id, elf, &self.files)?;
-        let mut name = name(&view);
+        let view = ProgramView::open(id, elf, &self.files, self.given.get(&id).cloned())?;
+        let mut name = view.name.clone();
         if versions.iter().any(|it| it.name == name) {
-            let given = || self.given.get(&id).cloned();
-            let plain = name.or_else(given).unwrap_or_else(|| id.to_string());
+            let plain = name.unwrap_or_else(|| id.to_string());
             name = Some(format!("{plain} (ELF {:.8})", hash(&view.elf)));
         }
         versions.push(Symbols { view, name, slots: BTreeMap::new() });
@@ -163,21 +162,25 @@ impl Programs {
         all.filter_map(|(id, symbols)| Some((self.name_of(id), symbols.view.map.refusal()?)))
     }
 
+    /// Returns the names of the programs without lines, other than well-known ones, if no program has
+    /// any.
+    #[must_use]
+    pub fn without_lines(&self) -> Vec<String> {
+        let users = self.programs.keys().filter(|id| programs::by_id(id).is_none());
+        let users: Vec<&Pubkey> = users.collect();
+        let has_lines = |id: &&Pubkey| self.programs[*id].iter().any(|it| it.view.map.has_lines());
+        match users.iter().any(has_lines) {
+            true => Vec::new(),
+            false => users.into_iter().map(|id| self.name(id)).collect(),
+        }
+    }
+
     /// Returns the name of one of the programs at an address.
     #[must_use]
     pub fn name_of(&self, (id, number): Version) -> String {
         let program = self.programs.get(&id).and_then(|all| all.get(number));
         program.and_then(|it| it.name.clone()).unwrap_or_else(|| self.name(&id))
     }
-}
-
-/// Returns the name of a program for people.
-fn name(view: &ProgramView) -> Option<String> {
-    if let Some(known) = programs::by_id(&view.id) {
-        return Some(known.name.to_owned());
-    }
-    let file = view.debug_file.as_ref()?.file_name()?.to_str()?;
-    Some(file.trim_end_matches(".debug").trim_end_matches(".so").to_owned())
 }
 
 impl Symbols {

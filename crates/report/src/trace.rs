@@ -6,7 +6,7 @@ use core::{
 };
 use std::io;
 
-use selkie::Pubkey;
+use selkie::{Pubkey, TrapReport};
 use selkie_inspect::{Labels, instruction_text};
 use selkie_replay::{Invocation, Moment, Timeline, Visitor};
 use serde_json::{Value, json};
@@ -48,6 +48,29 @@ pub fn calls(timeline: &Timeline) -> Vec<Call<'_>> {
     }
     let calls = all.iter().zip(own);
     calls.map(|(invocation, own_units)| Call { invocation, own_units }).collect()
+}
+
+/// Returns the place in the user's own code at which a transaction failed, as [`TrapReport::place_line`]
+/// renders it, and the frames around it: of a trap, or where an error that a program returned was decided.
+/// Empty if it succeeded, or if the program has no lines.
+#[must_use]
+pub fn failure_place(timeline: &Timeline, programs: &Programs) -> Vec<String> {
+    let receipt = timeline.receipt();
+    let place = if let Some(stopped) = &receipt.stopped {
+        let view = programs.get(&stopped.program_id).map(|it| &it.view);
+        let view = view.filter(|it| it.map.has_lines());
+        let report =
+            view.map(|it| TrapReport::new(&stopped.stop(), &it.elf, &it.map, &receipt.logs));
+        report.map(|it| (it.place_line(), it.other_lines()))
+    } else if receipt.failed_instruction.is_some() {
+        let error = timeline.returned_error();
+        let view = error.as_ref().and_then(|it| programs.get(&it.program_id)).map(|it| &it.view);
+        let place = error.as_ref().zip(view).and_then(|(error, view)| error.locate(&view.map));
+        place.map(|it| (it.place_line(), it.other_lines()))
+    } else {
+        None
+    };
+    place.into_iter().flat_map(|(place, others)| [place].into_iter().chain(others)).collect()
 }
 
 /// Renders a line for each invocation, indented by its stack height.

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use selkie_debug::StartAt;
 
-use super::replay::NodeArgs;
+use super::{
+    call::CallArgs,
+    replay::{CALLS, NodeArgs},
+};
 
 /// Debug a transaction: step forward and backward, set breakpoints, find who wrote a value
 #[derive(Args, Debug)]
@@ -14,12 +17,12 @@ Examples:
   selkie test                                       records what tests do
   selkie debug                                      the newest failure of a test
   selkie debug --test withdraws                     the failure of this test
+  selkie debug program.so --input call.json         a call, described as for `selkie run`
   selkie debug call.replay                          begins at the failure, or at the start
   selkie debug recordings/ --list                   all transactions of a folder
   selkie debug recordings/ --transaction 7
   selkie debug SIGNATURE --url localhost            a transaction of a running `selkie node`
   selkie debug call.replay -x 'who *total' -x 'info locals'
-  selkie run program.s --save-replay call.replay    records a replay
   SELKIE_RECORD=recordings cargo test               records those of a test suite in a folder
 
 Commands, in the manner of gdb's (`help` lists all):
@@ -31,8 +34,8 @@ Commands, in the manner of gdb's (`help` lists all):
 
 docs/debugging.md explains expressions, breakpoints and editors.")]
 pub(crate) struct DebugArgs {
-    /// A replay file, a folder of recordings, or with --url the signature of a transaction [default: the
-    /// newest failure of a test]
+    /// A replay file, a folder of recordings, or with --url the signature of a transaction; or a
+    /// program (.so, or .s) with the options of a call [default: the newest failure of a test]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
 
@@ -80,6 +83,9 @@ pub(crate) struct DebugArgs {
     /// Step into the standard library and other packages as well
     #[arg(long)]
     pub(crate) libraries: bool,
+
+    #[command(flatten, next_help_heading = CALLS)]
+    pub(crate) call: CallArgs,
 }
 
 /// A place in a run.
@@ -139,8 +145,8 @@ or connects to one that listens:
 gdb's own commands work: break, watch, backtrace, info locals, reverse-step, reverse-continue.
 `monitor COMMAND` does a command of `selkie debug`: `monitor who *total`, `monitor print vault`.")]
 pub(crate) struct GdbServerArgs {
-    /// A replay file, a folder of recordings, or with --url the signature of a transaction [default: the
-    /// newest failure of a test]
+    /// A replay file, a folder of recordings, or with --url the signature of a transaction; or a
+    /// program (.so, or .s) with the options of a call [default: the newest failure of a test]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
 
@@ -172,6 +178,9 @@ pub(crate) struct GdbServerArgs {
     /// beside the program and where programs are built are found anyway
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) symbols: Vec<PathBuf>,
+
+    #[command(flatten, next_help_heading = CALLS)]
+    pub(crate) call: CallArgs,
 }
 
 fn parse_token(text: &str) -> Result<String, String> {

@@ -4,6 +4,11 @@ use std::{ops::Range, path::PathBuf};
 
 use clap::{Args, ValueHint};
 
+use super::call::CallArgs;
+
+/// The heading of options that describe a call.
+pub(super) const CALLS: &str = "Call of a program";
+
 /// Where transactions are that are named by their signatures.
 #[derive(Args, Clone, Default, Debug)]
 pub(crate) struct NodeArgs {
@@ -15,7 +20,8 @@ pub(crate) struct NodeArgs {
 /// Where replays and debug information are.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReplayArgs {
-    /// Replay files, folders of recordings, or with --url signatures of transactions
+    /// Replay files, folders of recordings, or with --url signatures of transactions; or a program
+    /// (.so, or .s) with the options of a call
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -32,7 +38,7 @@ pub(crate) struct ReplayArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie run program.s --save-replay call.replay
+  selkie trace program.so --input call.json         a call, described as for `selkie run`
   selkie trace call.replay                          calls, compute units, changed accounts
   selkie trace call.replay --registers              every instruction with its registers
   selkie trace call.replay --registers --function transfer --steps 1000..2000
@@ -63,7 +69,7 @@ pub(crate) struct TraceArgs {
 
     /// Only instructions of this program
     #[arg(long, value_name = "KEY", requires = "registers")]
-    pub(crate) program: Option<String>,
+    pub(crate) only_program: Option<String>,
 
     /// Only instructions of this function, and of its inlined copies
     #[arg(long, value_name = "NAME", requires = "registers")]
@@ -80,6 +86,9 @@ pub(crate) struct TraceArgs {
     /// Write the transactions that are taken from --url to a replay file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) save_replay: Option<PathBuf>,
+
+    #[command(flatten, next_help_heading = CALLS)]
+    pub(crate) call: CallArgs,
 }
 
 /// Answer questions about a transaction as JSON, or write a page that shows it
@@ -89,34 +98,45 @@ pub(crate) struct TraceArgs {
 #[command(after_help = "\
 Examples:
   selkie inspect call.replay -o call.html          a page for browsers, in one file
+  selkie inspect recordings/ --test withdraws -o call.html
+  selkie inspect program.so --input call.json -o call.html
   echo '{\"method\": \"state\", \"params\": {\"step\": 34}}' | selkie inspect call.replay
   selkie inspect --methods                         what can be asked
 
 Requests have the form {\"id\": 1, \"method\": NAME, \"params\": {…}}, and answers
 {\"id\": 1, \"result\": …} or {\"id\": 1, \"error\": TEXT}.")]
 pub(crate) struct InspectArgs {
-    /// A replay file, or with --url the signature of a transaction
-    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "methods")]
-    pub(crate) replay: Option<PathBuf>,
+    /// A replay file, a folder of recordings, or with --url the signature of a transaction; or a
+    /// program (.so, or .s) with the options of a call [default: the newest failure of a test]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) node: NodeArgs,
 
-    /// The transaction with this number, from 0
-    #[arg(short, long, value_name = "N", default_value_t = 0)]
-    pub(crate) transaction: usize,
+    /// The transaction with this number, from 0; if it is missing, the one that a test failed with, or
+    /// the first one that failed
+    #[arg(short, long, value_name = "N")]
+    pub(crate) transaction: Option<usize>,
+
+    /// The transaction that this test failed with: its name, the last part of it, or any part
+    #[arg(long, value_name = "NAME", conflicts_with = "transaction")]
+    pub(crate) test: Option<String>,
 
     /// Write a page in HTML: calls, compute units, logs, changed accounts
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
     /// List the methods with their parameters
-    #[arg(long, conflicts_with_all = ["output", "replay", "transaction", "symbols"])]
+    #[arg(long, conflicts_with_all = ["output", "path", "transaction", "test", "symbols"])]
     pub(crate) methods: bool,
 
     /// Also look here for debug information: .so and .so.debug files, or folders of them
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) symbols: Vec<PathBuf>,
+
+    #[command(flatten, next_help_heading = CALLS)]
+    pub(crate) call: CallArgs,
 }
 
 /// Find the first step where two transactions part
@@ -145,6 +165,7 @@ pub(crate) struct DiffTraceArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  selkie profile program.so --input call.json       a call, described as for `selkie run`
   selkie profile call.replay
   selkie profile -- cargo test                      all transactions of a test suite
   selkie profile call.replay -o units.svg           a flame graph
@@ -186,6 +207,9 @@ pub(crate) struct ProfileArgs {
     /// A command to run, whose transactions are recorded: a test suite
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "paths")]
     pub(crate) command: Vec<String>,
+
+    #[command(flatten, next_help_heading = CALLS)]
+    pub(crate) call: CallArgs,
 }
 
 /// A table of a profile.
@@ -220,6 +244,7 @@ Examples:
   selkie coverage -- cargo test                     all transactions of a test suite
   selkie coverage -o lcov.info -- cargo test
   selkie coverage recordings/ -o coverage.html
+  selkie coverage program.so --input call.json      a call, described as for `selkie run`
 
 The end of the file's name decides the format:
   .info    lcov, for genhtml, Codecov and editors
@@ -243,6 +268,9 @@ pub(crate) struct CoverageArgs {
     /// A command to run, whose transactions are recorded: a test suite
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "paths")]
     pub(crate) command: Vec<String>,
+
+    #[command(flatten, next_help_heading = CALLS)]
+    pub(crate) call: CallArgs,
 }
 
 fn parse_steps(text: &str) -> Result<Range<u64>, String> {

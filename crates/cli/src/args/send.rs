@@ -76,7 +76,7 @@ pub(crate) struct SendArgs {
     pub(crate) price: Option<u64>,
 
     /// Heap size: 32768 to 262144 bytes, a multiple of 1024
-    #[arg(long, value_name = "BYTES", value_parser = super::parse_heap)]
+    #[arg(long, value_name = "BYTES", value_parser = super::call::parse_heap)]
     pub(crate) heap: Option<u32>,
 
     /// Address lookup tables; makes this a version 0 transaction

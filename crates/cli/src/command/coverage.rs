@@ -40,9 +40,11 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
     let output = args.output.as_ref().map(|path| Ok::<_, anyhow::Error>((path, format(path)?)));
     let output = output.transpose()?;
     let mut programs = replays::programs(&args.replay.symbols)?;
-    let paths = recording::paths(&args.replay, &args.command, "coverage")?;
+    let opened =
+        recording::open_or_record(ui, &args.replay, &args.call, &args.command, "coverage")?;
+    let Ok(mut recordings) = opened else { return Ok(Status::Failure) };
     let mut coverage = Coverage::default();
-    recording::each(&paths, args.replay.node.url.as_deref(), |_, timeline| {
+    recording::each(&mut recordings, |_, timeline| {
         coverage.add(&timeline, &mut programs);
         Ok(())
     })?;

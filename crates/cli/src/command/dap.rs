@@ -16,6 +16,7 @@ use selkie_debug::{
 use crate::{
     args::debug::DapArgs,
     debuggee::{Debuggee, find_source},
+    recordings::Recordings,
     ui::{Status, Ui},
 };
 
@@ -41,8 +42,6 @@ impl Disk {
             return Err(message.to_owned());
         }
         let debuggee = Debuggee {
-            path: Some(&folder.join(&arguments.replay)),
-            url,
             transaction: arguments.transaction,
             test: None,
             symbols: &symbols,
@@ -51,7 +50,9 @@ impl Disk {
             start_at: arguments.start_at,
         };
         self.folder.clone_from(&folder);
-        debuggee.open(&folder).map_err(|error| format!("{error:#}"))
+        let opened = Recordings::open(&[folder.join(&arguments.replay)], url);
+        let session = opened.and_then(|recordings| debuggee.open(recordings, &folder));
+        session.map_err(|error| format!("{error:#}"))
     }
 
     fn find(&self, path: &str) -> Option<String> {

@@ -20,6 +20,7 @@ use crate::{
     debuggee::{Debuggee, source},
     folders,
     program::read,
+    recording,
     ui::{BAD, DIM, NOTE, Status, Ui},
 };
 
@@ -31,9 +32,14 @@ const HISTORY_MAX: usize = 1000;
 
 pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
     ui.show_raw(args.raw);
+    let (path, url) = (args.path.as_deref(), args.node.url.as_deref());
+    let opened = recording::open_or_newest(ui, path, args.test.as_deref(), url, &args.call)?;
+    let Ok(recordings) = opened else { return Ok(Status::Failure) };
+    if args.list {
+        recordings.show(ui, args.test.as_deref())?;
+        return Ok(Status::Success);
+    }
     let debuggee = Debuggee {
-        path: args.path.as_deref(),
-        url: args.node.url.as_deref(),
         transaction: args.transaction,
         test: args.test.as_deref(),
         symbols: &args.symbols,
@@ -41,11 +47,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
         steps_into_libraries: args.libraries,
         start_at: args.at.map(Into::into),
     };
-    if args.list {
-        debuggee.recordings()?.show(ui, args.test.as_deref())?;
-        return Ok(Status::Success);
-    }
-    let (mut session, listing) = debuggee.open_listed(Path::new(""))?;
+    let (mut session, listing) = debuggee.open_listed(recordings, Path::new(""))?;
     session.show_raw(args.raw);
     if !ui.json && args.transaction.is_none() {
         for line in &listing.lines {

@@ -12,11 +12,12 @@ use selkie_debug::{console::Console, gdb::serve};
 use crate::{
     args::debug::GdbServerArgs,
     debuggee::{Debuggee, source},
+    recording,
     ui::{Advise as _, Status, Ui},
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &GdbServerArgs) -> Result<Status> {
-    let console = open(args)?;
+    let Some(console) = open(ui, args)? else { return Ok(Status::Failure) };
     if args.stdio {
         let mut output = BufWriter::new(io::stdout());
         serve(&mut io::stdin().lock(), &mut output, console).context("gdb's packets")?;
@@ -25,10 +26,12 @@ pub(crate) fn run(ui: &mut Ui, args: &GdbServerArgs) -> Result<Status> {
     listen(ui, args, console)
 }
 
-fn open(args: &GdbServerArgs) -> Result<Console> {
+/// Opens the session; `None` if the program is a source with errors, which were shown.
+fn open(ui: &mut Ui, args: &GdbServerArgs) -> Result<Option<Console>> {
+    let (path, url) = (args.path.as_deref(), args.node.url.as_deref());
+    let opened = recording::open_or_newest(ui, path, args.test.as_deref(), url, &args.call)?;
+    let Ok(recordings) = opened else { return Ok(None) };
     let debuggee = Debuggee {
-        path: args.path.as_deref(),
-        url: args.node.url.as_deref(),
         transaction: args.transaction,
         test: args.test.as_deref(),
         symbols: &args.symbols,
@@ -36,7 +39,8 @@ fn open(args: &GdbServerArgs) -> Result<Console> {
         steps_into_libraries: true,
         start_at: args.at.map(Into::into),
     };
-    Ok(Console::new(debuggee.open(Path::new(""))?, Box::new(source)))
+    let session = debuggee.open(recordings, Path::new(""))?;
+    Ok(Some(Console::new(session, Box::new(source))))
 }
 
 /// Serves one gdb after the other, each from the beginning.
@@ -51,7 +55,13 @@ fn listen(ui: &mut Ui, args: &GdbServerArgs, console: Console) -> Result<Status>
     ))?;
     let mut first = Some(console);
     for stream in listener.incoming() {
-        let console = first.take().map_or_else(|| open(args), Ok)?;
+        let console = match first.take() {
+            Some(console) => console,
+            None => match open(ui, args)? {
+                Some(console) => console,
+                None => return Ok(Status::Failure),
+            },
+        };
         // One gdb's failure does not end the others' sessions.
         if let Err(error) = stream.and_then(|stream| serve_stream(&stream, console)) {
             ui.warning(&format!("a session ended: {error}"))?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use selkie_replay::{Timeline, query};
 use selkie_report::{
     Profile,
@@ -13,7 +13,7 @@ use serde_json::json;
 use super::trace;
 use crate::{
     args::replay::InspectArgs,
-    files, replays,
+    files, recording, replays,
     ui::{STRONG, Status, Ui},
 };
 
@@ -28,9 +28,11 @@ pub(crate) fn run(ui: &mut Ui, args: &InspectArgs) -> Result<Status> {
     if args.methods {
         return show_methods(ui);
     }
-    let Some(path) = &args.replay else { return Err(anyhow!("no replay was given")) };
-    let file = replays::open(path, args.node.url.as_deref())?;
-    let timeline = file.timeline(args.transaction).with_context(|| path.display().to_string())?;
+    let (path, url) = (args.path.as_deref(), args.node.url.as_deref());
+    let opened = recording::open_or_newest(ui, path, args.test.as_deref(), url, &args.call)?;
+    let Ok(mut recordings) = opened else { return Ok(Status::Failure) };
+    let chosen = recordings.choose(args.transaction, args.test.as_deref())?;
+    let timeline = recordings.timeline(chosen)?;
     match &args.output {
         Some(output) => {
             files::write(output, page(ui, &timeline, args)?)?;
@@ -79,6 +81,7 @@ fn page(ui: &mut Ui, timeline: &Timeline, args: &InspectArgs) -> Result<String> 
     let mut profile = Profile::default();
     profile.add(timeline, &mut programs);
     replays::warn(ui, &programs)?;
+    replays::warn_without_lines(ui, &programs)?;
     let mut data = trace::as_json(timeline, &programs);
     data["profile"] = Tables::of(&profile, Libraries::RolledUp).to_json();
     // Text of the transaction must not end the script that holds it.

@@ -1,9 +1,6 @@
 //! `selkie profile`.
 
-use std::{
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{io::Write as _, path::Path};
 
 use anyhow::{Result, anyhow};
 use selkie_report::{
@@ -19,6 +16,7 @@ use serde_json::json;
 use crate::{
     args::replay::ProfileArgs,
     files, recording,
+    recordings::Recordings,
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
@@ -28,16 +26,19 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     let output = args.output.as_ref().map(|path| Ok::<_, anyhow::Error>((path, format(path)?)));
     let output = output.transpose()?;
     let mut programs = replays::programs(&args.replay.symbols)?;
-    let paths = recording::paths(&args.replay, &args.command, "profile")?;
-    let url = args.replay.node.url.as_deref();
-    let profile = read(&paths, url, &mut programs)?;
+    let opened = recording::open_or_record(ui, &args.replay, &args.call, &args.command, "profile")?;
+    let Ok(mut recordings) = opened else { return Ok(Status::Failure) };
+    let profile = read(&mut recordings, &mut programs)?;
     replays::warn(ui, &programs)?;
+    replays::warn_without_lines(ui, &programs)?;
     let libraries = if args.libraries { Libraries::Expanded } else { Libraries::RolledUp };
     if let Some((path, format)) = output {
         files::write(path, format.render(&profile.shown(libraries)))?;
     }
     if let Some(path) = &args.compare {
-        let before = read(core::slice::from_ref(path), url, &mut programs)?;
+        let url = args.replay.node.url.as_deref();
+        let mut before = Recordings::open(core::slice::from_ref(path), url)?;
+        let before = read(&mut before, &mut programs)?;
         return show_changes(ui, &before, &profile, args.top);
     }
     let tables = Tables::of(&profile, libraries);
@@ -78,9 +79,9 @@ fn format(path: &Path) -> Result<&'static Format> {
         .advise(format!("its name should end in one of {}", known.join(", ")))
 }
 
-fn read(paths: &[PathBuf], url: Option<&str>, programs: &mut Programs) -> Result<Profile> {
+fn read(recordings: &mut Recordings, programs: &mut Programs) -> Result<Profile> {
     let mut profile = Profile::default();
-    recording::each(paths, url, |_, timeline| {
+    recording::each(recordings, |_, timeline| {
         profile.add(&timeline, programs);
         Ok(())
     })?;

@@ -17,15 +17,17 @@ use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_report::trace::write_step;
 use selkie_svm::{
-    ComputeBudget, Detail, FeatureSet, Inspector, InstructionResult, InvokeContext, LoadError,
-    Loader, Machine, Next, Options, Program, Pubkey, Purpose, elf_environment, process_instruction,
+    Detail, FeatureSet, Inspector, InstructionResult, InvokeContext, LoadError, Loader, Machine,
+    Next, Options, Program, Pubkey, Purpose, elf_environment, process_instruction,
 };
 use serde_json::{Value, json};
 
 use crate::{
     args::RunArgs,
+    call::Call,
     changes::{AccountChange, account_json},
-    names::{self, Names},
+    files,
+    names::Names,
     program::ProgramFile,
     render::{instruction_text, show_instruction},
     scenario::Scenario,
@@ -33,44 +35,25 @@ use crate::{
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
-mod replay;
-mod surroundings;
 mod trap;
 
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     ui.show_raw(args.raw);
-    names::refuse_address(&args.program)?;
-    let saved = surroundings::saved(args)?;
-    let (mut scenario, mut names) = surroundings::scenario(args)?;
-    let svm = match &args.surroundings.url {
-        Some(url) => Some(surroundings::copy(url, &scenario)?),
-        None => saved,
-    };
-    if let Some(svm) = &svm {
-        surroundings::add_saved(&mut scenario, svm);
-    }
-    let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
+    let Ok(call) = Call::open(ui, &args.program, &args.call, args.url.as_deref())? else {
         return Ok(Status::Failure);
     };
-    surroundings::place(ui, args, &file, svm.as_ref(), &mut scenario, &mut names)?;
-    let Ok(mut environment) = surroundings::environment(ui, args, &scenario, svm.as_ref())? else {
-        return Ok(Status::Failure);
-    };
-    let program = match load(&file, args.loader.into(), environment.features) {
+    let Call { file, scenario, names, .. } = &call;
+    let mut environment = call.environment.clone();
+    let program = match load(file, call.loader(), environment.features) {
         Ok(program) => Arc::new(program),
-        Err(error) => return refuse(ui, args, &file, &error),
+        Err(error) => return refuse(ui, args, file, &error),
     };
     environment.programs.insert(scenario.instruction.program_id, Arc::clone(&program));
     if let Some(path) = &args.save_replay {
-        let mut svm = svm.clone().unwrap_or_default().with_features(environment.features);
-        names.give_to(&mut svm);
-        replay::save(ui, path, args, &file, &scenario, svm)?;
+        files::write(path, call.replay()?.to_string())?;
     }
-    let options = Options {
-        budget: ComputeBudget { compute_unit_limit: args.limit, heap_bytes: args.heap },
-        engine: args.engine.into(),
-    };
-    let Scenario { instruction, accounts } = &scenario;
+    let options = Options { budget: call.budget(), engine: args.engine.into() };
+    let Scenario { instruction, accounts } = scenario;
     let process_with = |options: &Options, inspector: Option<&mut dyn Inspector>| {
         process_instruction(instruction, accounts, &environment, options, inspector)
             .advise("omit `--engine`, or use `--engine interpreter`")
@@ -78,21 +61,21 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     let process = |inspector: Option<&mut dyn Inspector>| process_with(&options, inspector);
     let receipt = match &args.trace {
         None => process(None)?,
-        Some(path) => trace(path, &file, &program, process)?,
+        Some(path) => trace(path, file, &program, process)?,
     };
     let map = file.source_map();
     let again = Options { engine: Default::default(), ..options };
     let error_place = trap::error_place(&receipt, &map, |tracer| process_with(&again, tracer));
     let report = Report {
         receipt: &receipt,
-        file: &file,
+        file,
         error_place,
         map,
-        scenario: &scenario,
-        limit: args.limit,
-        names: &names,
-        error_name: error_name(args, &file, &scenario.instruction.program_id, &receipt),
-        explanations: explain(args, &scenario, &names, &receipt),
+        scenario,
+        limit: args.call.limit,
+        names,
+        error_name: error_name(args, file, &scenario.instruction.program_id, &receipt),
+        explanations: explain(args, scenario, names, &receipt),
     };
     if ui.json {
         ui.object(&report.as_json())?;

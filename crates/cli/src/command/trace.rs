@@ -28,16 +28,20 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
     ui.show_raw(args.raw);
     let mut programs = replays::programs(&args.replay.symbols)?;
     let filter = filter(args)?;
-    let (mut transactions, mut all) = (0, Vec::new());
-    let url = args.replay.node.url.as_deref();
-    let saved = args.save_replay.as_ref();
-    let saved = saved.map(|file| replays::save(&args.replay.paths, url, file)).transpose()?;
-    recording::each(saved.as_ref().unwrap_or(&args.replay.paths), url, |index, timeline| {
+    let (mut transactions, mut all, mut has_failed) = (0, Vec::new(), false);
+    let mut replay = args.replay.clone();
+    if let Some(file) = &args.save_replay {
+        replay.paths = replays::save(&replay.paths, replay.node.url.as_deref(), file)?;
+    }
+    let opened = recording::open_or_record(ui, &replay, &args.call, &[], "trace")?;
+    let Ok(mut recordings) = opened else { return Ok(Status::Failure) };
+    recording::each(&mut recordings, |index, timeline| {
         transactions = index + 1;
         if args.transaction.is_some_and(|wanted| wanted != index) {
             return Ok(());
         }
         programs.add(&timeline);
+        has_failed |= timeline.receipt().failed_instruction.is_some();
         if let Some(folder) = &args.agave {
             write_agave(folder, &timeline, &mut programs)?;
         }
@@ -45,7 +49,7 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
             let mut value = as_json(&timeline, &programs);
             if args.registers {
                 let records = trace::register_records(&timeline, &mut programs, &filter);
-                let help = "take a part of them: --steps 0..1000, --function or --program";
+                let help = "take a part of them: --steps 0..1000, --function or --only-program";
                 value["instructions"] = records.advise(help)?.into();
             }
             all.push(value);
@@ -57,6 +61,9 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
         Ok(())
     })?;
     replays::warn(ui, &programs)?;
+    if has_failed {
+        replays::warn_without_lines(ui, &programs)?;
+    }
     if let Some(wanted) = args.transaction.filter(|wanted| *wanted >= transactions) {
         let found = count(transactions, "transaction");
         return Err(anyhow!(
@@ -71,7 +78,7 @@ pub(crate) fn run(ui: &mut Ui, args: &TraceArgs) -> Result<Status> {
 
 fn filter(args: &TraceArgs) -> Result<Filter> {
     let names = Names::well_known();
-    let program = args.program.as_ref().map(|it| names.address(it)).transpose()?;
+    let program = args.only_program.as_ref().map(|it| names.address(it)).transpose()?;
     Ok(Filter { program, function: args.function.clone(), steps: args.steps.clone() })
 }
 
@@ -109,6 +116,7 @@ pub(super) fn as_json(timeline: &Timeline, programs: &Programs) -> Value {
     let mut value = trace::to_json(timeline, programs);
     value["changed"] = json!(changes.collect::<Vec<_>>());
     value["error_name"] = failure(timeline, programs).map(|it| it.to_string()).into();
+    value["failure_place"] = json!(trace::failure_place(timeline, programs));
     value["logs"] = json!(timeline.receipt().logs);
     value
 }
@@ -136,7 +144,14 @@ fn show(ui: &mut Ui, index: usize, timeline: &Timeline, programs: &Programs) -> 
         }
     }
     let (units, limit) = (receipt.compute_units, receipt.compute_unit_limit);
-    writeln!(ui.out, "  {units} of {limit} compute units, {} steps", timeline.steps())?;
+    let steps = count(timeline.steps(), "step");
+    writeln!(ui.out, "  {units} of {limit} compute units, {steps}")?;
+    for (number, line) in trace::failure_place(timeline, programs).iter().enumerate() {
+        match number {
+            0 => writeln!(ui.out, "  {NOTE}-->{NOTE:#} {}", ui.line(line))?,
+            _ => writeln!(ui.out, "  {}", ui.line(line))?,
+        }
+    }
     let notes = receipt.notes.iter().map(|it| annotate(it, |key| timeline.svm().name_of(key)));
     for note in notes.chain(receipt.explanations().into_iter().map(Into::into)) {
         writeln!(ui.out, "{NOTE}note{NOTE:#}: {}", ui.line(&note))?;

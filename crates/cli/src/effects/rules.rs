@@ -8,7 +8,7 @@ use super::{
     Given, Rule,
     When::{self, Always, Found, If, With, Without},
 };
-use crate::files::is_source;
+use crate::files::{is_program, is_source};
 
 /// What the node finds in the folder of `--ledger`.
 pub(crate) const EXISTING_LEDGER: &str = "on a ledger that exists";
@@ -38,6 +38,25 @@ const LOADED: &[&str] = &["check", "run", "fuzz", "deploy", "program deploy", "p
 /// Commands on replays.
 const REPLAYS: &[&str] =
     &["trace", "diff-trace", "inspect", "profile", "coverage", "debug", "gdb-server"];
+
+/// Those of them that make the call of a program themselves, too.
+const CALLERS: &[&str] = &["trace", "inspect", "profile", "coverage", "debug", "gdb-server"];
+/// Options that describe a call.
+const OF_CALL: &[&str] = &[
+    "--input",
+    "--accounts",
+    "--data",
+    "--program-id",
+    "--loader",
+    "--program",
+    "--state",
+    "--feature",
+    "--limit",
+    "--heap",
+    "--arch",
+    "--include",
+    "--define",
+];
 
 const BUILT: &str = "on a program that is built";
 const ASSEMBLED: &str = "it is for sources that are assembled";
@@ -74,6 +93,10 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["send"], &["--raw"], With("--sign-only"), "no log is printed"),
 
     rule(REPLAYS, &["--url"], If("on replay files", no_signature), "it is where transactions come from that are named by their signatures"),
+    rule(CALLERS, OF_CALL, If("without a program", names_no_program), "what is recorded has its call; `PROGRAM --input FILE` makes one"),
+    rule(CALLERS, &["--arch"], If(BUILT, calls_built), "its file says the version"),
+    rule(CALLERS, &["--include", "--define"], If(BUILT, calls_built), ASSEMBLED),
+    rule(CALLERS, &["--url"], With("--state"), "the accounts are those of the saved cluster"),
     rule(&["inspect"], &["--url"], With("--methods"), "no transaction is looked into"),
     rule(&["inspect"], &["--symbols"], Without(&["--output"]), "answers name programs and slots"),
     rule(&["diff-trace"], &["--symbols"], With("--json"), "the object names programs and slots"),
@@ -151,13 +174,30 @@ fn paths_are_assembly(given: &Given) -> bool {
 
 /// Whether no transaction is named by its signature.
 fn no_signature(given: &Given) -> bool {
-    let named = ["path", "paths", "replay", "left", "right", "--compare"];
+    let named = ["path", "paths", "left", "right", "--compare"];
     let mut paths = named.iter().flat_map(|it| given.values(it)).map(Path::new);
     !given.has("--methods")
         && !paths.any(|path| {
             let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-            name.parse::<Signature>().is_ok()
+            name.parse::<Signature>().is_ok() || is_program(path)
         })
+}
+
+/// Returns the programs in the place of replays.
+fn called(given: &Given) -> impl Iterator<Item = &Path> {
+    let paths = ["path", "paths"].into_iter().flat_map(|it| given.values(it)).map(Path::new);
+    paths.filter(|it| is_program(it))
+}
+
+fn names_no_program(given: &Given) -> bool {
+    called(given).next().is_none()
+}
+
+/// Whether a call is made, and neither its program nor another one, as `KEY=FILE`, is assembled.
+fn calls_built(given: &Given) -> bool {
+    let others = given.values("--program").filter_map(|it| Some(it.split_once('=')?.1));
+    let mut all = called(given).chain(others.map(Path::new));
+    !names_no_program(given) && !all.any(is_source)
 }
 
 fn names_no_payer(given: &Given) -> bool {

@@ -1,0 +1,304 @@
+//! Calls of programs of the command line: the program, the instruction with its accounts, and what is
+//! around them: other programs, a cluster, features.
+
+use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
+
+use anyhow::{Context as _, Result, anyhow};
+use selkie::{AccountSharedData, Pubkey, Svm, fixture::Fixture};
+use selkie_builtins::{builtins, precompiles};
+use selkie_replay::ReplayFile;
+use selkie_svm::{
+    AccountMeta, AccountStore, ComputeBudget, Environment, FeatureSet, Loader, Program,
+    ProgramEntry, Purpose, elf_environment, program_cache::ProgramFile as DeployedFile,
+};
+
+use crate::{
+    args::{call::CallArgs, program::STATE_FILE, send::split_flags},
+    cluster::Cluster,
+    data,
+    names::{self, Names},
+    program::{ProgramFile, Refused, read},
+    scenario::Scenario,
+    ui::{Advise as _, Ui},
+};
+
+/// A call of a program.
+pub(crate) struct Call<'a> {
+    program: &'a Path,
+    args: &'a CallArgs,
+    pub(crate) file: ProgramFile,
+    pub(crate) scenario: Scenario,
+    /// The features, and the programs that the program can call; not the program itself.
+    pub(crate) environment: Environment,
+    pub(crate) names: Names,
+    /// The cluster that accounts are taken from.
+    svm: Option<Svm>,
+    /// The other programs of the command line.
+    others: Vec<(Pubkey, ProgramFile)>,
+}
+
+impl<'a> Call<'a> {
+    /// Reads what the arguments name. Of sources with errors these are shown, and `Refused` is returned.
+    pub(crate) fn open(
+        ui: &mut Ui,
+        program: &'a Path,
+        args: &'a CallArgs,
+        url: Option<&str>,
+    ) -> Result<Result<Self, Refused>> {
+        names::refuse_address(program)?;
+        let saved = saved(args)?;
+        let (mut scenario, mut names) = scenario(args, url)?;
+        let svm = match url {
+            Some(url) => Some(copy(url, &scenario)?),
+            None => saved,
+        };
+        if let Some(svm) = &svm {
+            add_saved(&mut scenario, svm);
+        }
+        let Ok(file) = ProgramFile::open(ui, program, &args.assembler)? else {
+            return Ok(Err(Refused));
+        };
+        place(ui, program, &file, svm.as_ref(), &mut scenario, &mut names)?;
+        let Ok(others) = other_programs(ui, args, &names)? else { return Ok(Err(Refused)) };
+        let environment = environment(args, &scenario, svm.as_ref(), &others)?;
+        Ok(Ok(Self { program, args, file, scenario, environment, names, svm, others }))
+    }
+
+    /// Returns the limits of the call.
+    pub(crate) fn budget(&self) -> ComputeBudget {
+        ComputeBudget { compute_unit_limit: self.args.limit, heap_bytes: self.args.heap }
+    }
+
+    /// Returns the loader that owns the program.
+    pub(crate) fn loader(&self) -> Loader {
+        self.args.loader.into()
+    }
+
+    /// Returns the instruction with the state before it.
+    ///
+    /// # Errors
+    ///
+    /// A program that does not load.
+    pub(crate) fn replay(&self) -> Result<ReplayFile> {
+        let svm = self.svm.clone().unwrap_or_default();
+        let mut svm =
+            svm.with_features(self.environment.features).with_instruction_budget(self.budget());
+        self.names.give_to(&mut svm);
+        let Scenario { instruction, accounts } = &self.scenario;
+        let id = instruction.program_id;
+        let elf = self.file.elf.as_slice();
+        let added = svm.add_program_with_loader(id, elf, self.loader());
+        let shown = self.program.display();
+        let added = added.with_context(|| format!("{shown} cannot be run"));
+        added.advise(format!("`selkie check {shown} --execution` says more"))?;
+        for (key, other) in &self.others {
+            let added = svm.add_program(*key, other.elf.as_slice());
+            added.with_context(|| format!("the program {}", self.names.show(key)))?;
+        }
+        let name = self.program.file_name().unwrap_or_default().to_string_lossy();
+        let own = accounts.iter().filter(|(key, _)| *key != id).cloned().collect::<Vec<_>>();
+        let instructions = core::slice::from_ref(instruction);
+        let fixture = Fixture::record_instructions(&svm, &name, instructions, &own);
+        let replay = ReplayFile::from(fixture);
+        Ok(match self.file.debug_path() {
+            None => replay,
+            Some(debug) => {
+                replay.with_symbols(std::path::absolute(debug).unwrap_or_else(|_| debug.to_owned()))
+            }
+        })
+    }
+}
+
+/// The accounts of a cluster, for the program cache.
+struct Accounts<'a>(&'a Svm);
+
+impl AccountStore for Accounts<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.0.shared_account(key)
+    }
+}
+
+/// Returns a copy of what the instruction needs of a running cluster.
+fn copy(url: &str, scenario: &Scenario) -> Result<Svm> {
+    let mut copy = Cluster::copy(url, Path::new(""))?;
+    let keys: Vec<Pubkey> = scenario.instruction.accounts.iter().map(|it| it.pubkey).collect();
+    copy.fetch(&keys)?;
+    Ok(copy.svm)
+}
+
+/// Returns the saved cluster.
+fn saved(args: &CallArgs) -> Result<Option<Svm>> {
+    let Some(path) = &args.state else { return Ok(None) };
+    let saved =
+        Svm::load(path).with_context(|| format!("cannot load the cluster in {}", path.display()));
+    saved.map(Some).advise("create a cluster with `selkie deploy PROGRAM` or `selkie airdrop`")
+}
+
+/// Returns the instruction of the command line, with its accounts from files, and the names of accounts
+/// and of the program.
+fn scenario(args: &CallArgs, url: Option<&str>) -> Result<(Scenario, Names)> {
+    let names = names(args, url)?;
+    let mut scenario = match &args.input {
+        Some(path) => Scenario::read(path)?,
+        None => Scenario::default(),
+    };
+    for text in &args.accounts {
+        add_account(&mut scenario, &names, text)?;
+    }
+    if let Some(data) = &args.data {
+        scenario.instruction.data = data::parse(data, &|key| names.address(key))?;
+    }
+    if let Some(key) = &args.program_id {
+        scenario.instruction.program_id = names.address(key)?;
+    }
+    Ok((scenario, names))
+}
+
+fn names(args: &CallArgs, url: Option<&str>) -> Result<Names> {
+    match (&args.state, url) {
+        (Some(state), _) => Names::load(state),
+        (None, Some(_)) => Names::load(Path::new(STATE_FILE)),
+        (None, None) => Ok(Names::well_known()),
+    }
+}
+
+/// Names the program after its file. Unless its address was given, it is that of the saved cluster's
+/// program with the same bytes, or else with the same name.
+fn place(
+    ui: &mut Ui,
+    program: &Path,
+    file: &ProgramFile,
+    saved: Option<&Svm>,
+    scenario: &mut Scenario,
+    names: &mut Names,
+) -> Result<()> {
+    let stem = program.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    let id = &mut scenario.instruction.program_id;
+    if let Some(svm) = saved.filter(|_| *id == Scenario::default().instruction.program_id)
+        && let Some(found) = deployed(svm, file, stem, names)
+    {
+        *id = found;
+        ui.aside(&format!("as the program {}\n", names.show(id)))?;
+    }
+    if names.label(id).is_none() && !stem.is_empty() {
+        names.add_own(*id, stem);
+    }
+    Ok(())
+}
+
+/// Returns the address of the cluster's program that a file is of.
+fn deployed(svm: &Svm, file: &ProgramFile, stem: &str, names: &Names) -> Option<Pubkey> {
+    let environment = elf_environment(svm.features(), Purpose::Deployment);
+    let stripped = selkie_elf::strip(&file.elf, &environment);
+    let forms = [Some(&file.elf), stripped.as_ref()];
+    // A file may be followed by room for longer ones.
+    let is_it = |bytes: &[u8]| {
+        let mut forms = forms.iter().flatten();
+        forms.any(|it| bytes.strip_prefix(it.as_slice()).is_some_and(is_room))
+    };
+    let mut programs = svm
+        .written_accounts()
+        .filter_map(|(id, account)| Some((id, DeployedFile::find(account, &Accounts(svm))?)));
+    let same_bytes = programs.find(|(_, deployed)| is_it(deployed.bytes())).map(|(id, _)| id);
+    same_bytes.or_else(|| {
+        let id = names.defined(stem)?;
+        DeployedFile::find(&svm.shared_account(&id)?, &Accounts(svm)).map(|_| id)
+    })
+}
+
+fn is_room(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
+
+/// Adds an account from a file, or a reference to one by address.
+fn add_account(scenario: &mut Scenario, names: &Names, text: &str) -> Result<()> {
+    let (key, flags) = split_flags(text);
+    let path = Path::new(key);
+    // A key file is a list of numbers, and refers to its address.
+    let is_account = path.is_file() && read(path)?.trim_ascii_start().first() != Some(&b'[');
+    if is_account {
+        return scenario.add_account_file(text);
+    }
+    let meta = AccountMeta {
+        pubkey: names.address(key).context("--accounts")?,
+        is_signer: flags.contains('s'),
+        is_writable: !flags.contains('r'),
+    };
+    scenario.instruction.accounts.push(meta);
+    Ok(())
+}
+
+/// Adds the instruction's accounts of a cluster, except those already in the scenario.
+fn add_saved(scenario: &mut Scenario, svm: &Svm) {
+    let mut known: BTreeSet<Pubkey> = scenario.accounts.iter().map(|(key, _)| *key).collect();
+    for meta in &scenario.instruction.accounts {
+        if known.insert(meta.pubkey)
+            && let Some(account) = svm.account(&meta.pubkey)
+        {
+            scenario.accounts.push((meta.pubkey, account));
+        }
+    }
+}
+
+/// Returns the features and the programs that the program can call.
+fn environment(
+    args: &CallArgs,
+    scenario: &Scenario,
+    svm: Option<&Svm>,
+    others: &[(Pubkey, ProgramFile)],
+) -> Result<Environment> {
+    let base = svm.map_or_else(FeatureSet::mainnet, Svm::features);
+    let features = args.features.of(base);
+    let given = svm.map(|svm| svm.environment().clone()).unwrap_or_default();
+    let mut environment =
+        Environment { features, builtins: builtins(features), precompiles: precompiles(), ..given };
+    for ((key, file), text) in others.iter().zip(&args.programs) {
+        let path = text.split_once('=').map_or("", |(_, path)| path);
+        let program = load(&file.elf, Loader::V3, features).with_context(|| path.to_owned());
+        let program = program.advise(format!("`selkie check {path} --execution` says more"))?;
+        environment.programs.insert(*key, program);
+    }
+    // Without a saved cluster, take the well-known programs from a new one.
+    let new = Svm::new();
+    for AccountMeta { pubkey, .. } in &scenario.instruction.accounts {
+        if environment.programs.get(pubkey).is_none()
+            && let Some(program) = program_of(svm.unwrap_or(&new), pubkey, features)
+        {
+            environment.programs.insert(*pubkey, program);
+        }
+    }
+    Ok(environment)
+}
+
+/// Reads the other programs of the command line, which are arguments `KEY=FILE`.
+fn other_programs(
+    ui: &mut Ui,
+    args: &CallArgs,
+    names: &Names,
+) -> Result<Result<Vec<(Pubkey, ProgramFile)>, Refused>> {
+    let mut programs = Vec::new();
+    for text in &args.programs {
+        let pair = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=FILE, not `{text}`"));
+        let (key, path) = pair.advise("for example --program token=my_token.so")?;
+        let key = names.address(key).context("--program")?;
+        let Ok(file) = ProgramFile::open(ui, Path::new(path), &args.assembler)? else {
+            return Ok(Err(Refused));
+        };
+        programs.push((key, file));
+    }
+    Ok(Ok(programs))
+}
+
+/// Returns the program of a cluster at an address.
+fn program_of(svm: &Svm, key: &Pubkey, features: FeatureSet) -> Option<Arc<Program>> {
+    let account = svm.shared_account(key)?;
+    match svm.program_cache().get(key, &account, &Accounts(svm), svm.slot(), features)? {
+        ProgramEntry::Loaded(program) => Some(program),
+        _ => None,
+    }
+}
+
+fn load(elf: &[u8], loader: Loader, features: FeatureSet) -> Result<Arc<Program>> {
+    let environment = elf_environment(features, Purpose::Execution);
+    Ok(Arc::new(Program::load(elf, loader, &environment)?))
+}
