@@ -79,6 +79,14 @@ struct Latest {
     blockhash: String,
 }
 
+/// A transaction that has landed.
+#[derive(Clone, Debug)]
+pub(crate) struct Landed {
+    pub(crate) slot: u64,
+    /// Why it failed, as the cluster says it.
+    pub(crate) error: Option<Value>,
+}
+
 /// What a cluster says about a transaction that has landed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -239,6 +247,20 @@ impl Client {
         self.send_all(&sign, transaction.message.recent_blockhash()).map(|slots| slots[0])
     }
 
+    /// Sends a transaction that is signed without the cluster's simulation before that, and waits until it
+    /// is confirmed, also if it fails.
+    pub(crate) fn send_unchecked(&self, transaction: &VersionedTransaction) -> Result<Landed> {
+        self.submit(transaction, true)?;
+        let signature = transaction.signatures.first().copied().unwrap_or_default();
+        let mut landed = [None];
+        self.await_landed(&[signature], &mut landed)?;
+        let why = || anyhow!("the transaction {signature} did not land");
+        let [landed] = landed;
+        landed
+            .ok_or_else(why)
+            .advise("its fee payer may lack lamports, or its blockhash is too old")
+    }
+
     /// Sends transactions in any order, and waits until all are confirmed. Returns their slots.
     /// They are signed for a new blockhash when the old one has expired.
     pub(crate) fn send_all(
@@ -281,23 +303,36 @@ impl Client {
         self.call::<String>("sendTransaction", &params).map(drop)
     }
 
-    /// Waits until transactions are confirmed, or have waited for as long as is worth it.
+    /// Waits until transactions that succeed are confirmed, or have waited for as long as is worth it.
     fn await_all(&self, signatures: &[Signature], slots: &mut [Option<u64>]) -> Result<()> {
+        let mut landed: Vec<Option<Landed>> =
+            slots.iter().map(|slot| slot.map(|slot| Landed { slot, error: None })).collect();
+        self.await_landed(signatures, &mut landed)?;
+        for ((slot, landed), signature) in slots.iter_mut().zip(landed).zip(signatures) {
+            let Some(landed) = landed else { continue };
+            if let Some(error) = landed.error {
+                bail!("the transaction {signature} failed: {error}");
+            }
+            *slot = Some(landed.slot);
+        }
+        Ok(())
+    }
+
+    /// Waits until transactions are confirmed, one has failed, or they have waited for as long as is worth
+    /// it.
+    fn await_landed(&self, signatures: &[Signature], landed: &mut [Option<Landed>]) -> Result<()> {
         let (mut wait, most) = WAITS;
         // Until a blockhash that was new then has expired: about a minute.
         for _ in 0..120 {
-            for ((status, slot), signature) in
-                self.statuses(signatures)?.into_iter().zip(&mut *slots).zip(signatures)
-            {
-                let Some(status) = status else { continue };
-                if let Some(error) = status.err {
-                    bail!("the transaction {signature} failed: {error}");
-                }
-                if status.confirmation_status.is_some_and(|it| it != "processed") {
-                    *slot = Some(status.slot);
+            for (status, landed) in self.statuses(signatures)?.into_iter().zip(&mut *landed) {
+                let Some(Status { slot, err, confirmation_status }) = status else { continue };
+                let is_confirmed = confirmation_status.is_some_and(|it| it != "processed");
+                if is_confirmed || err.is_some() {
+                    *landed = Some(Landed { slot, error: err });
                 }
             }
-            if slots.iter().all(Option::is_some) {
+            let has_failed = landed.iter().flatten().any(|it: &Landed| it.error.is_some());
+            if has_failed || landed.iter().all(Option::is_some) {
                 break;
             }
             thread::sleep(wait);

@@ -21,7 +21,7 @@ use crate::{
 /// Where `selkie test` and other commands record, within the target folder.
 pub(crate) const RECORDINGS: &str = "selkie-recordings";
 /// Where the test library writes transactions that tests fail with, within the target folder.
-const FAILURES: &str = "selkie-replays";
+pub(crate) const FAILURES: &str = "selkie-replays";
 /// The recordings of `selkie test`, within the folder of recordings.
 pub(crate) const TEST: &str = "test";
 /// The longest mark of a test that failed.

@@ -8,11 +8,15 @@ use selkie::{
     Account, Keypair, Pubkey, Receipt, Signature, Signer as _, TransactionError, VersionedMessage,
     VersionedTransaction,
 };
+use selkie_replay::ReplayFile;
+use selkie_report::trace::failure_place;
 use serde_json::{Value, json};
 
 use crate::{
     changes::AccountChange,
+    files, folders,
     names::Names,
+    recordings, replays,
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
@@ -22,6 +26,9 @@ pub(crate) enum How {
     Sent,
     Simulated,
 }
+
+/// How many failed transactions are kept, in cargo's target folder or in that of caches.
+const FAILED_MAX: usize = 16;
 
 /// A description of what a command did by a transaction.
 pub(crate) struct Done {
@@ -89,7 +96,8 @@ pub(crate) fn show_done(ui: &mut Ui, receipt: &Receipt, done: Done) -> Result<St
 
 /// Shows the result of a transaction.
 pub(crate) fn show(ui: &mut Ui, receipt: &Receipt, names: &Names, how: How) -> Result<Status> {
-    let report = Report { receipt, names, how };
+    let failed = Failed::of(receipt);
+    let report = Report { receipt, names, how, failed };
     if ui.json {
         ui.object(&report.json())?;
     } else {
@@ -98,10 +106,39 @@ pub(crate) fn show(ui: &mut Ui, receipt: &Receipt, names: &Names, how: How) -> R
     Ok(Status::of(receipt.is_ok()))
 }
 
+/// What is known of a transaction that a program let fail.
+struct Failed {
+    /// The place in the user's own code, and the frames around it; empty without debug information.
+    place: Vec<String>,
+    /// The command that debugs it.
+    debug: String,
+}
+
+impl Failed {
+    /// Runs the transaction once more, and keeps it for the debugger. `None` if no program failed, or it
+    /// cannot be kept.
+    fn of(receipt: &Receipt) -> Option<Self> {
+        receipt.failed_instruction.as_ref()?;
+        let replay = ReplayFile::from(receipt.replay()?);
+        let mut programs = replays::programs(&[]).ok()?;
+        let timeline = replay.timeline(0).ok()?;
+        programs.add(&timeline);
+        let place = failure_place(&timeline, &programs);
+        let target = recordings::target_folders().into_iter().next();
+        let folder = target.map(|it| it.join(recordings::FAILURES));
+        let folder = folder.or_else(|| Some(folders::caches().ok()?.join("sent")))?;
+        let path = folder.join(format!("sent-{:.16}.replay", receipt.signature().to_string()));
+        files::write_with_folders(&path, replay.to_string()).ok()?;
+        files::keep_newest(&folder, "sent-", FAILED_MAX);
+        Some(Self { place, debug: format!("selkie debug {}", path.display()) })
+    }
+}
+
 struct Report<'a> {
     receipt: &'a Receipt,
     names: &'a Names,
     how: How,
+    failed: Option<Failed>,
 }
 
 impl Report<'_> {
@@ -191,12 +228,19 @@ impl Report<'_> {
             let (index, height) = (failed.instruction_index, failed.stack_height);
             writeln!(ui.out, "  in instruction #{index}, stack height {height}: {program}")?;
         }
+        show_place(ui, self.failed.as_ref().map_or(&[], |it| &it.place))?;
+        if self.how == How::Sent && receipt.stage > selkie::Stage::Dropped {
+            writeln!(ui.out, "  signature {}", receipt.signature())?;
+        }
         for note in self.notes() {
             let note = ui.line(&note);
             writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
         }
         if let Some(help) = self.help() {
             writeln!(ui.out, "{NOTE}help{NOTE:#}: {help}")?;
+        }
+        if let Some(failed) = &self.failed {
+            writeln!(ui.out, "{NOTE}debug it{NOTE:#}: {STRONG}{}{STRONG:#}", failed.debug)?;
         }
         Ok(())
     }
@@ -268,6 +312,8 @@ impl Report<'_> {
             "error": receipt.result.as_ref().err().map(ToString::to_string),
             "error_name": receipt.error_name().map(|it| it.to_string()),
             "failed_instruction": failed,
+            "failure_place": self.failed.as_ref().map(|it| &it.place),
+            "debug": self.failed.as_ref().map(|it| &it.debug),
             "signature": receipt.signature().to_string(),
             "slot": receipt.slot,
             "fee": receipt.fee.total(),
@@ -281,6 +327,18 @@ impl Report<'_> {
             "help": self.help(),
         })
     }
+}
+
+/// Shows a place in the user's own code, and the frames around it, if there are lines.
+pub(crate) fn show_place(ui: &mut Ui, lines: &[String]) -> Result<()> {
+    for (number, line) in lines.iter().enumerate() {
+        let line = ui.line(line);
+        match number {
+            0 => writeln!(ui.out, "  {NOTE}-->{NOTE:#} {line}")?,
+            _ => writeln!(ui.out, "  {line}")?,
+        }
+    }
+    Ok(())
 }
 
 /// Shows return data as hexadecimal and base64.

@@ -318,3 +318,23 @@ fn a_node_starts_in_the_slot_of_another_cluster() {
     let refused = selkie(&folder, &["node", "--rpc-port", "0", "-w"]);
     assert!(refused.stderr.contains("needs a cluster"), "{}", refused.stderr);
 }
+
+#[test]
+fn what_fails_lands_without_preflight_and_can_be_debugged() {
+    let folder = folder("node-skip-preflight");
+    let source = "entrypoint:\n  mov64 r0, 7\n  ldxdw r1, [r0+0]\n  exit\n";
+    std::fs::write(folder.join("fails.s"), source).unwrap();
+    let node = Node::start(&[]);
+    node.check(&folder, "airdrop 10");
+    node.check(&folder, "deploy fails.s");
+    let send = ["send", "-P", "fails", "--payer", "test:payer", "--url", &node.url];
+    let simulated = selkie(&folder, &send);
+    assert_eq!(simulated.code, Some(1), "{}", simulated.text());
+    assert!(!simulated.stdout.contains("signature"), "{}", simulated.text());
+    let sent = selkie(&folder, &[&send[..], &["--skip-preflight"]].concat());
+    assert_eq!(sent.code, Some(1), "{}", sent.text());
+    let (_, rest) = sent.stdout.split_once("\n  signature ").expect("it landed");
+    let signature = rest.lines().next().unwrap();
+    let debugged = selkie(&folder, &["debug", signature, "--url", &node.url, "-x", "bt"]);
+    assert_eq!(debugged.code, Some(0), "{}", debugged.text());
+}

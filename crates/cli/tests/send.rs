@@ -91,3 +91,37 @@ fn malformed_name_files_are_rejected() {
         assert!(output.stderr.contains("names.json"), "{output:#?}");
     }
 }
+
+/// Deploys a program that reads what is not there.
+fn deploy_failing(name: &str) -> std::path::PathBuf {
+    let folder = folder(name);
+    fs::write(folder.join("fails.s"), "entrypoint:\n  mov64 r0, 7\n  ldxdw r1, [r0+0]\n  exit\n")
+        .expect("the folder is writable");
+    check(&folder, "build fails.s --debug");
+    check(&folder, "deploy fails.so --payer test:payer");
+    folder
+}
+
+#[test]
+fn what_fails_is_named_and_kept_for_the_debugger() {
+    let folder = deploy_failing("send-fails");
+    let sent = run(&folder, "send -P fails --payer test:payer");
+    assert_eq!(sent.code, Some(1), "{}", sent.text());
+    let place = "\n  --> fails.s:3:3 in entrypoint, pc 1\n  signature ";
+    assert!(sent.stdout.contains(place), "{}", sent.text());
+    let (_, command) = sent.stdout.rsplit_once("debug it: selkie ").expect("it names the command");
+    let debugged = check(&folder, &format!("{} -x bt", command.trim()));
+    assert!(debugged.stdout.contains("fails.s:3:3"), "{}", debugged.text());
+}
+
+#[test]
+fn what_is_sent_can_be_saved_as_a_replay() {
+    let folder = deploy_failing("send-replay");
+    let memo = "send -P memo -d str:hi --payer test:payer --save-replay";
+    check(&folder, &format!("{memo} sent.replay"));
+    check(&folder, &format!("{memo} simulated.replay --simulate"));
+    for replay in ["sent.replay", "simulated.replay"] {
+        let traced = check(&folder, &format!("trace {replay}"));
+        assert!(traced.stdout.contains("\nsuccess  "), "{}", traced.text());
+    }
+}

@@ -8,7 +8,10 @@ use core::{
     fmt,
     ops::{ControlFlow, Range},
 };
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use selkie::{
     ErrorPlace, InstructionError, Pubkey,
@@ -34,6 +37,9 @@ pub struct ProgramFile {
     pub address: String,
     /// The file with its debug information; the one that runs if there is no other.
     pub debug: Arc<[u8]>,
+    /// The names of its functions by first slot: those without a symbol are called after the program and
+    /// the offset in its code.
+    pub functions: BTreeMap<u32, String>,
 }
 
 /// Where an activation is among all of a moment. A greater one is called, directly or not, by a
@@ -326,7 +332,12 @@ impl ProgramFile {
         let debug =
             view.debug_file.as_ref().and_then(|path| input::read(path, input::FILE_BYTES_MAX).ok());
         let debug = debug.unwrap_or_else(|| view.elf.clone()).into();
-        Self { name: view.name.clone().unwrap_or_else(|| address.clone()), debug, address }
+        Self {
+            name: view.name.clone().unwrap_or_else(|| address.clone()),
+            debug,
+            address,
+            functions: view.graph.functions.clone(),
+        }
     }
 }
 

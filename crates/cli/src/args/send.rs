@@ -1,5 +1,7 @@
 //! Arguments of `selkie send` and `selkie airdrop`, and those that all commands on a cluster share.
 
+use std::path::PathBuf;
+
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint, error::ErrorKind,
 };
@@ -30,6 +32,7 @@ Examples:
   selkie send -P system -a payer:ws alice.json:ws -d u32:0,u64:1000000,u64:8,key:counter
   selkie send instructions.json --simulate                does not change the cluster
   selkie send transaction.bin --any-blockhash             any version, as bytes, base64 or base58
+  selkie send -P vault -d u8:1 --url localhost --skip-preflight    lands, also if it fails
 
 Each --program starts an instruction; the accounts and data after it belong to it. The suffix `:w`
 makes an account writable, `:s` a signer, `:ws` both, `:r` neither. A signer signs if KEY names its key,
@@ -66,6 +69,15 @@ pub(crate) struct SendArgs {
     /// Print the signed transaction in base64 instead of sending it
     #[arg(long, conflicts_with = "simulate")]
     pub(crate) sign_only: bool,
+
+    /// Send to the running cluster also what fails in the simulation before that
+    #[arg(long, conflicts_with_all = ["simulate", "sign_only"])]
+    pub(crate) skip_preflight: bool,
+
+    /// Write the transaction with the state before it to a file, for `selkie trace`, `selkie debug` and
+    /// others
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "sign_only")]
+    pub(crate) save_replay: Option<PathBuf>,
 
     /// Compute unit limit of the transaction
     #[arg(short, long, value_name = "CU", value_parser = numbers::parse::<u32>)]

@@ -10,7 +10,7 @@ use selkie::{
 };
 use serde_json::json;
 
-use crate::{cluster::Cluster, sent, ui::Advise as _};
+use crate::{client::Landed, cluster::Cluster, sent, ui::Advise as _};
 
 /// Offset of the addresses in a lookup table (`solana-address-lookup-table-interface`).
 const LOOKUP_TABLE_HEADER_BYTES: usize = 56;
@@ -107,13 +107,27 @@ impl Cluster {
         self.svm.set_account(key, account).map_err(|error| anyhow!("{error}"))
     }
 
-    /// Sends a transaction that has succeeded in the copy to the running cluster, and returns its
-    /// receipt with the slot of that cluster. Does nothing for a cluster in a file.
-    pub(crate) fn publish_one(&self, receipt: Arc<Receipt>) -> Result<Arc<Receipt>> {
+    /// Sends a transaction that was run in the copy to the running cluster, and returns its receipt with
+    /// the slot of that cluster, and with its result if that differs. Does nothing for a cluster in a file.
+    ///
+    /// Without the cluster's own simulation before that, also what fails lands.
+    pub(crate) fn publish_one(
+        &mut self,
+        receipt: Arc<Receipt>,
+        skip_preflight: bool,
+    ) -> Result<Arc<Receipt>> {
         let Some(client) = &self.remote else { return Ok(receipt) };
-        let slot = client.send(&receipt.transaction)?;
+        let landed = match skip_preflight {
+            false => Landed { slot: client.send(&receipt.transaction)?, error: None },
+            true => client.send_unchecked(&receipt.transaction)?,
+        };
         let mut receipt = Arc::unwrap_or_clone(receipt);
-        receipt.slot = slot;
+        receipt.slot = landed.slot;
+        if receipt.is_ok() == landed.error.is_some() {
+            let result =
+                landed.error.map_or_else(|| "it succeeded".to_owned(), |it| it.to_string());
+            self.notes.push(format!("on the cluster the result is another one: {result}"));
+        }
         Ok(Arc::new(receipt))
     }
 

@@ -9,8 +9,9 @@ use anyhow::{Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
     AddressLookupTableAccount, Keypair, Message, Pubkey, VersionedMessage, VersionedTransaction,
-    ids, v0,
+    fixture::Fixture, ids, v0,
 };
+use selkie_replay::ReplayFile;
 use serde_json::json;
 
 use self::instructions::Instructions;
@@ -18,7 +19,7 @@ use crate::{
     amount,
     args::send::{AirdropArgs, SendArgs},
     cluster::lookup_addresses,
-    effects,
+    effects, files,
     names::Payer,
     program::read,
     sent::{self, How},
@@ -66,12 +67,16 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
         .clone()
         .with_signature_checks(!args.skip_signatures)
         .with_blockhash_checks(checks_blockhashes);
+    if let Some(path) = &args.save_replay {
+        let fixture = Fixture::record(svm, "selkie send", &transaction);
+        files::write(path, ReplayFile::from(fixture).to_string())?;
+    }
     if args.simulate {
         let outcome = svm.simulate(&transaction);
         let receipt = outcome.unwrap_or_else(|failed| failed.receipt);
         return sent::show(ui, &receipt, &session.names, How::Simulated);
     }
-    let (receipt, how) = session.execute(&transaction)?;
+    let (receipt, how) = session.execute(&transaction, args.skip_preflight)?;
     session.save(ui)?;
     sent::show(ui, &receipt, &session.names, how)
 }

@@ -21,6 +21,7 @@ use crate::{
     recording,
     render::count,
     replays,
+    sent::show_place,
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
@@ -146,12 +147,7 @@ fn show(ui: &mut Ui, index: usize, timeline: &Timeline, programs: &Programs) -> 
     let (units, limit) = (receipt.compute_units, receipt.compute_unit_limit);
     let steps = count(timeline.steps(), "step");
     writeln!(ui.out, "  {units} of {limit} compute units, {steps}")?;
-    for (number, line) in trace::failure_place(timeline, programs).iter().enumerate() {
-        match number {
-            0 => writeln!(ui.out, "  {NOTE}-->{NOTE:#} {}", ui.line(line))?,
-            _ => writeln!(ui.out, "  {}", ui.line(line))?,
-        }
-    }
+    show_place(ui, &trace::failure_place(timeline, programs))?;
     let notes = receipt.notes.iter().map(|it| annotate(it, |key| timeline.svm().name_of(key)));
     for note in notes.chain(receipt.explanations().into_iter().map(Into::into)) {
         writeln!(ui.out, "{NOTE}note{NOTE:#}: {}", ui.line(&note))?;

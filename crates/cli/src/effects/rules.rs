@@ -109,6 +109,7 @@ pub(crate) const RULES: &[Rule] = &[
 
     rule(&["program extend"], &["--authority"], Always, "programs are extended without it"),
     rule(&["send"], &["--any-blockhash"], With("--url"), "a running cluster checks blockhashes itself"),
+    rule(&["send"], &["--skip-preflight"], Without(&["--url"]), "on a cluster in a file, what fails lands anyway"),
     rule(&["send"], &["--limit", "--price", "--heap", "--lookup-table"], Found(SIGNED_TRANSACTION), "they belong to the message, which stays as it is"),
     rule(&["keygen pubkey"], &["--url"], Always, "addresses and names are found without a cluster"),
     rule(&["keygen pubkey", "account dump"], &["--payer"], If("where no address is `payer`", names_no_payer), "nothing is paid"),

@@ -81,8 +81,7 @@ impl Model {
     /// Returns the name of the function that a moment is in, inlined calls apart.
     pub(crate) fn called(&self, moment: &dyn Moment) -> String {
         let program = self.programs.get(moment.program());
-        let symbol = program.and_then(|it| it.info.symbol_at(moment.pc()));
-        symbol.map_or_else(|| format!("slot {}", moment.pc()), |(_, name)| name)
+        program.map_or_else(String::new, |it| it.function_at(moment.pc()))
     }
 
     /// Returns a recorded position as it is told: with the path on this machine if that is another one,
@@ -114,12 +113,12 @@ impl Model {
             activation: index,
             scope,
         };
-        let Some(info) = self.programs.get(program).map(|it| &it.info) else { return Vec::new() };
+        let Some(of) = self.programs.get(program) else { return Vec::new() };
+        let info = &of.info;
         let mut location = info.location(pc);
         let scopes = info.scopes_at(pc);
         if scopes.is_empty() {
-            let name = info.symbol_at(pc).map_or_else(|| format!("slot {pc}"), |(_, name)| name);
-            return vec![made(name, location, None)];
+            return vec![made(of.function_at(pc), location, None)];
         }
         let frame = |scope: Scope| {
             let here = core::mem::replace(&mut location, scope.call.clone());

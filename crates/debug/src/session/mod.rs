@@ -16,7 +16,7 @@ mod words;
 use core::ops::{ControlFlow, RangeInclusive};
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, sync::Arc};
 
-use selkie_inspect::dwarf::Refusal;
+use selkie_inspect::{demangle, dwarf::Refusal};
 use selkie_isa::plain;
 
 use crate::{
@@ -67,6 +67,17 @@ pub struct Program {
     pub file: ProgramFile,
     /// Its debug information.
     pub info: DebugInfo,
+}
+
+impl Program {
+    /// Returns the name of the function that contains an instruction, inlined calls apart.
+    pub(crate) fn function_at(&self, pc: u32) -> String {
+        if let Some((_, name)) = self.info.symbol_at(pc) {
+            return name;
+        }
+        let found = self.file.functions.range(..=pc).next_back();
+        found.map_or_else(|| format!("slot {pc}"), |(_, name)| demangle(name))
+    }
 }
 
 /// What does not change while moments are visited: programs, breakpoints, settings.
