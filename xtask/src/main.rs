@@ -13,6 +13,7 @@ mod fixtures;
 mod fuzz;
 mod gdb;
 mod instructions;
+mod matrix;
 mod modules;
 mod node_torture;
 mod npm;
@@ -109,6 +110,11 @@ const CHORES: &[Chore] = &[
         readers::run,
     ),
     ("vscode", "             write the extension for Visual Studio Code", vscode::run),
+    (
+        "matrix",
+        "[KIND...]     programs of many kinds fail in every way, and the user's own line is named",
+        matrix::run,
+    ),
     (
         "wild",
         "[--table | --run | PACKAGE...]  build programs of other authors for docs/rust-programs.md; test ours",

@@ -366,8 +366,8 @@ pub(crate) fn newest(test: Option<&str>) -> Result<PathBuf> {
                 // Also a test that passed can be debugged.
                 let recorded = marked.or_else(|| newest_file(&recordings, "replay"));
                 let recorded = recorded.map(|(time, _)| (time, recordings.clone()));
-                let kept = newest_file(&kept, "replay").map(|(time, _)| (time, kept.clone()));
-                recorded.into_iter().chain(kept).filter(|(_, folder)| has_test(folder, test)).max()
+                let recorded = recorded.filter(|(_, folder)| has_test(folder, test));
+                recorded.into_iter().chain(newest_of_test(&kept, test)).max()
             }
         };
         if let Some((_, newest)) = found {
@@ -391,9 +391,20 @@ fn has_test(folder: &Path, test: &str) -> bool {
 
 /// Returns the newest file of a folder with this extension.
 fn newest_file(folder: &Path, extension: &str) -> Option<(SystemTime, PathBuf)> {
-    let paths = fs::read_dir(folder).ok()?.flatten().map(|it| it.path());
-    let paths = paths.filter(|path| path.extension().is_some_and(|it| it == extension));
-    paths.filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path))).max()
+    dated_files(folder, extension).max()
+}
+
+/// Returns the newest replay of a folder that has a transaction of a test.
+fn newest_of_test(folder: &Path, test: &str) -> Option<(SystemTime, PathBuf)> {
+    let mut replays: Vec<_> = dated_files(folder, "replay").collect();
+    replays.sort_unstable();
+    replays.into_iter().rev().find(|(_, replay)| has_test(replay, test))
+}
+
+fn dated_files(folder: &Path, extension: &str) -> impl Iterator<Item = (SystemTime, PathBuf)> {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
+    let paths = paths.filter(move |path| path.extension().is_some_and(|it| it == extension));
+    paths.filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
 }
 
 /// Returns cargo's target folders, as they can be given to a command in the current folder.

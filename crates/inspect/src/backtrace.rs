@@ -100,11 +100,13 @@ impl Backtrace {
 
     /// Returns whether the instruction belongs to the place alone, and does more than to convert a
     /// value, as `?` does with an error that another line has decided on. Instructions that compilers
-    /// have moved, or merged from several places, have no line.
+    /// have moved, or merged from several places, have no line; of those in an inlined function, the call
+    /// of that is known.
     #[must_use]
     pub fn is_decided_here(&self) -> bool {
-        let has_line = self.frames.first().is_some_and(|it| it.location.is_some());
-        has_line
+        let Some(first) = self.frames.first() else { return false };
+        let is_of_call = first.is_inlined && self.place().is_some_and(|it| it.site == first.site);
+        (first.location.is_some() || is_of_call)
             && self.place().is_some_and(|it| !it.function.as_deref().is_some_and(is_conversion))
     }
 
