@@ -270,7 +270,7 @@ impl Report<'_> {
                 "deploy the program first: selkie deploy PROGRAM".to_owned()
             }
             TransactionError::InvalidProgramForExecution => {
-                "the account is not a callable program; `selkie program show` lists those"
+                "the account is not a callable program; `selkie program list` lists those"
                     .to_owned()
             }
             TransactionError::SignatureFailure => {

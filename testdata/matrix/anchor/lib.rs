@@ -48,7 +48,7 @@ pub mod matrix {
     }
 
     #[instruction(discriminator = [5])]
-    pub fn constrain(_: Context<Constrained>) -> Result<()> {
+    pub fn constrain(_ctx: Context<Constrained>) -> Result<()> {
         Ok(())
     }
 }

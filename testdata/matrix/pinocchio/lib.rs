@@ -12,7 +12,7 @@ mod program {
 }
 
 fn check(account: &AccountView) -> ProgramResult {
-    if account.data_len() == 8 {
+    if account.data_len() == 8 { // error
         return Err(ProgramError::AccountDataTooSmall); // error
     }
     Ok(())

@@ -14,7 +14,7 @@ use solana_program::{
 entrypoint!(process);
 
 fn check(account: &AccountInfo) -> ProgramResult {
-    if account.data_len() == 8 {
+    if account.data_len() == 8 { // error
         msg!("the account is too small");
         return Err(ProgramError::AccountDataTooSmall); // error
     }
@@ -23,8 +23,8 @@ fn check(account: &AccountInfo) -> ProgramResult {
 
 fn process(_: &Pubkey, accounts: &[AccountInfo], data: &[u8]) -> ProgramResult {
     let accounts = &mut accounts.iter(); // ok
-    let account = next_account_info(accounts)?;
-    let other = next_account_info(accounts)?;
+    let account = next_account_info(accounts)?; // ok
+    let other = next_account_info(accounts)?; // ok
     match data.first() {
         Some(1) => {
             let bytes = unsafe { core::ptr::read_volatile(data.as_ptr().wrapping_add(1 << 40)) }; // trap

@@ -11,7 +11,8 @@ use crate::numbers;
 #[derive(Args, Debug)]
 #[command(after_help = format!("\
 Examples:
-  selkie account show                           all accounts except those of a new cluster
+  selkie account list                           all accounts except those of a new cluster
+  selkie account list --owner counter
   selkie account show vault                     with decoded fields of mints, token accounts, sysvars …
   selkie account set vault --owner counter --data u64:41
   selkie account set vault --sol 5              changes the balance only
@@ -26,10 +27,22 @@ pub(crate) struct AccountArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum AccountCommand {
+    List(ListArgs),
     Show(ShowArgs),
     Set(SetArgs),
     Dump(DumpArgs),
     Load(LoadArgs),
+}
+
+/// List all accounts except those of a new cluster
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// Only the accounts that this program owns
+    #[arg(long, value_name = "KEY")]
+    pub(crate) owner: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
 }
 
 /// Show accounts with their decoded data, or list all

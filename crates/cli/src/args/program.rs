@@ -11,7 +11,7 @@ use super::AssemblerArgs;
 #[command(after_help = "\
 Examples:
   selkie program deploy hello.so                   creates the cluster if there is none
-  selkie program show                              lists programs and buffers
+  selkie program list                              programs and buffers
   selkie program deploy hello.so                   upgrades a deployed program
   selkie program extend hello 10240                allows larger files
   selkie program set-authority hello --final
@@ -26,6 +26,7 @@ pub(crate) struct ProgramArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum ProgramCommand {
+    List(ListArgs),
     Show(ShowArgs),
     Dump(DumpArgs),
     Deploy(DeployArgs),
@@ -63,6 +64,13 @@ pub(crate) struct SignerArgs {
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     #[arg(alias = "upgrade-authority")]
     pub(crate) authority: Option<String>,
+}
+
+/// List programs and buffers
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) state: StateArgs,
 }
 
 /// Show a program or buffer, or list all except those of a new cluster

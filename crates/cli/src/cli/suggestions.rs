@@ -32,8 +32,8 @@ const EQUIVALENTS: &[(&str, &str)] = &[
     ("verify", "selkie check"),
     ("language-server", "selkie lsp"),
     ("ld", "selkie link"),
-    ("list", "selkie program show"),
-    ("ls", "selkie program show"),
+    ("list", "selkie program list"),
+    ("ls", "selkie program list"),
     ("set-upgrade-authority", "selkie program set-authority"),
     ("set-buffer-authority", "selkie program set-authority"),
     ("write-buffer", "selkie program deploy"),
@@ -126,7 +126,7 @@ mod tests {
                  --data u32:2,u64:LAMPORTS`?",
             ),
         );
-        check("selkie program list", Some("did you mean `selkie program show`?"));
+        check("selkie program ls", Some("did you mean `selkie program list`?"));
         check("selkie a.so", Some("did you mean `selkie run a.so`?"));
         check("selkie frobnicate", Some("`selkie --help` lists the commands"));
         // clap has a suggestion.

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 
 use crate::{
     amount,
-    args::account::{AccountArgs, AccountCommand, DumpArgs, LoadArgs, SetArgs, ShowArgs},
+    args::{
+        account::{AccountArgs, AccountCommand, DumpArgs, LoadArgs, SetArgs, ShowArgs},
+        send::SessionArgs,
+    },
     changes::{AccountChange, account_json},
     data,
     program::read,
@@ -23,6 +26,7 @@ const DATA_BYTES_MAX: usize = 10 << 20;
 
 pub(crate) fn run(ui: &mut Ui, args: &AccountArgs) -> Result<Status> {
     match &args.command {
+        AccountCommand::List(args) => list_all(ui, &args.session, args.owner.as_deref()),
         AccountCommand::Show(args) => show(ui, args),
         AccountCommand::Set(args) => set(ui, args),
         AccountCommand::Dump(args) => dump(ui, args),
@@ -30,15 +34,20 @@ pub(crate) fn run(ui: &mut Ui, args: &AccountArgs) -> Result<Status> {
     }
 }
 
-fn show(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
-    let mut session = Session::open(&args.session)?.without_payer()?;
-    if args.accounts.is_empty() {
-        if session.cluster().is_copy() {
-            return Err(anyhow!("a running cluster has too many accounts to list"))
-                .advise("name accounts: `selkie account show KEY --url URL`");
-        }
-        return list(ui, &session, args.owner.as_deref());
+fn list_all(ui: &mut Ui, args: &SessionArgs, owner: Option<&str>) -> Result<Status> {
+    let mut session = Session::open(args)?.without_payer()?;
+    if session.cluster().is_copy() {
+        return Err(anyhow!("a running cluster has too many accounts to list"))
+            .advise("name accounts: `selkie account show KEY --url URL`");
     }
+    list(ui, &session, owner)
+}
+
+fn show(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
+    if args.accounts.is_empty() {
+        return list_all(ui, &args.session, args.owner.as_deref());
+    }
+    let mut session = Session::open(&args.session)?.without_payer()?;
     let keys = args.accounts.iter().map(|text| session.names.address(text));
     let keys = keys.collect::<Result<Vec<_>>>()?;
     session.cluster().fetch(&keys)?;
@@ -67,7 +76,7 @@ fn existing(session: &Session, key: &Pubkey) -> Result<Account> {
     let similar = session.names.similar(key, session.svm());
     account.advise(match similar {
         Some((name, address)) => format!("there is one at {name} ({address})"),
-        None => "`selkie account show` lists accounts; `selkie account set` creates one".to_owned(),
+        None => "`selkie account list` lists them; `selkie account set` creates one".to_owned(),
     })
 }
 

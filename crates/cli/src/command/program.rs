@@ -32,7 +32,8 @@ use crate::{
 
 pub(crate) fn run(ui: &mut Ui, args: &ProgramArgs) -> Result<Status> {
     match &args.command {
-        ProgramCommand::Show(args) => show::run(ui, args),
+        ProgramCommand::List(args) => show::run(ui, &args.state, None),
+        ProgramCommand::Show(args) => show::run(ui, &args.state, args.program.as_deref()),
         ProgramCommand::Dump(args) => dump(ui, args),
         ProgramCommand::Deploy(args) => deploy(ui, args),
         ProgramCommand::Upgrade(args) => upgrade(ui, args),
@@ -222,7 +223,7 @@ fn as_json(deployment: &Deployment) -> Value {
 fn refuse_deployment(ui: &mut Ui, error: &DeployError) -> Result<Status> {
     let help = match error {
         DeployError::Failed(failed) => return fail(ui, failed),
-        DeployError::NoProgram(_) => "`selkie program show` lists the programs",
+        DeployError::NoProgram(_) => "`selkie program list` lists the programs",
         DeployError::NotAuthority { authority: Some(_), .. } => {
             "name the key file of the authority: --authority FILE"
         }
@@ -369,7 +370,7 @@ fn dump(ui: &mut Ui, args: &DumpArgs) -> Result<Status> {
     let entry = show::find(&cluster.svm, &id)?;
     if entry.is_closed() {
         return Err(anyhow!("the program at {id} is closed and has no file"))
-            .advise("`selkie program show` lists the programs");
+            .advise("`selkie program list` lists the programs");
     }
     let file = entry.file(&cluster.svm);
     let path = &args.output;

@@ -1,4 +1,4 @@
-//! `selkie program show`.
+//! `selkie program show` and `selkie program list`.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use selkie::{
 use serde_json::{Value, json};
 
 use crate::{
-    args::program::ShowArgs,
+    args::program::StateArgs,
     cluster::Cluster,
     names,
     ui::{Advise as _, DIM, STRONG, Status, Ui},
@@ -106,7 +106,7 @@ fn others(svm: &Svm) -> String {
     match all.len() {
         0 => "`selkie deploy PROGRAM` deploys one".to_owned(),
         1..=LISTED_MAX => format!("deployed here: {}", all.join(", ")),
-        _ => "`selkie program show` lists them".to_owned(),
+        _ => "`selkie program list` lists them".to_owned(),
     }
 }
 
@@ -152,13 +152,13 @@ fn of(svm: &Svm, id: Pubkey, account: &AccountSharedData) -> Option<Entry> {
     }
 }
 
-pub(super) fn run(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
-    let mut cluster = Cluster::open(&args.state)?;
-    let Some(id) = &args.program else {
+pub(super) fn run(ui: &mut Ui, of: &StateArgs, program: Option<&str>) -> Result<Status> {
+    let mut cluster = Cluster::open(of)?;
+    let Some(id) = program else {
         cluster.fetch_programs()?;
         return list(ui, &cluster.svm);
     };
-    let id = names::find(&args.state, id)?;
+    let id = names::find(of, id)?;
     cluster.fetch(&[id])?;
     let svm = &cluster.svm;
     let entry = find(svm, &id)?;
