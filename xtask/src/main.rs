@@ -30,6 +30,7 @@ mod tidy;
 mod toolchains;
 mod upstream;
 mod vscode;
+mod walk;
 mod walkthroughs;
 mod wheel;
 mod wild;
@@ -114,6 +115,11 @@ const CHORES: &[Chore] = &[
         "matrix",
         "[KIND...]     programs of many kinds fail in every way, and the user's own line is named",
         matrix::run,
+    ),
+    (
+        "walk",
+        "[NAME...]       from a failing test of a user's to the line in the debugger",
+        walk::run,
     ),
     (
         "wild",
