@@ -45,25 +45,26 @@ pub(crate) struct Debuggee<'a> {
 }
 
 impl Debuggee<'_> {
-    /// Opens the session at the place where it begins. `folder` is the one in which programs are built.
+    /// Opens the session at the place where it begins. `folder` is the one in which tests run and programs
+    /// are built.
     pub(crate) fn open(self, folder: &Path) -> Result<Session> {
         let (mut session, listing) = self.open_listed(folder)?;
         listing.without_lines.into_iter().for_each(|it| session.tell(format!("warning: {it}")));
         Ok(session)
     }
 
-    /// Reads the transactions that there are.
-    pub(crate) fn recordings(&self) -> Result<Recordings> {
+    /// Reads the transactions that there are, for who is in the folder.
+    pub(crate) fn recordings(&self, folder: &Path) -> Result<Recordings> {
         let path = match self.path {
             Some(path) => path.to_owned(),
-            None => recordings::newest(self.test)?,
+            None => recordings::newest(folder, self.test)?,
         };
         Recordings::open(&[path], self.url)
     }
 
     /// Opens the session, and lists the transactions around the one that it is about.
     pub(crate) fn open_listed(self, folder: &Path) -> Result<(Session, Listing)> {
-        let mut recordings = self.recordings()?;
+        let mut recordings = self.recordings(folder)?;
         let chosen = recordings.choose(self.transaction, self.test)?;
         let (timeline, lines) = (recordings.timeline(chosen)?, recordings.around(chosen));
         let (session, without_lines) = self.session(folder, timeline)?;

@@ -42,7 +42,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
         start_at: args.at.map(Into::into),
     };
     if args.list {
-        debuggee.recordings()?.show(ui, args.test.as_deref())?;
+        debuggee.recordings(Path::new(""))?.show(ui, args.test.as_deref())?;
         return Ok(Status::Success);
     }
     let (mut session, listing) = debuggee.open_listed(Path::new(""))?;
