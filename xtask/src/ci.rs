@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::{
     clients, codegen, fixtures, gdb, npm, peers, ports, readers, repository, say, scale,
     steps::{built, cargo, cargo_command, linting, step, succeed},
-    tidy, toolchains, walkthroughs,
+    tidy, toolchains, vscode, walkthroughs,
 };
 
 /// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
@@ -107,6 +107,13 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     })?;
     step("the package for JavaScript", || match npm::is_installable() {
         true => npm::run(&["--quick".to_owned()]),
+        false => {
+            say("skipped: node or npm is not installed");
+            Ok(())
+        }
+    })?;
+    step("the extension for Visual Studio Code", || match npm::is_installable() {
+        true => vscode::run(&["--test".to_owned()]),
         false => {
             say("skipped: node or npm is not installed");
             Ok(())
