@@ -257,7 +257,8 @@ fn examples() -> Result<()> {
     selkie(&["run", "examples/pay/pay.s", "--input", "examples/pay/input.json"])
 }
 
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+/// Lists the files of a folder that have this extension, by name.
+pub(crate) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|it| it.path())).collect();
     let mut paths = paths?;

@@ -17,13 +17,12 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    npm, output, repository, say,
+    ci, npm, output, repository, say,
     steps::{built, succeed},
 };
 
 /// Files and folders of the extension that are packed as they are, in `editors/vscode`.
-const COPIED: &[&str] =
-    &["README.md", "icons", "images", "language-configuration.json", "package.json"];
+const COPIED: &[&str] = &["icons", "language-configuration.json", "package.json"];
 
 /// The grammar, in `editors`.
 const GRAMMAR: &str = "sbpf.tmLanguage.json";
@@ -52,7 +51,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     fs::write(&path, &packed).with_context(|| format!("cannot write {}", path.display()))?;
     if with_tests {
         let mut node = Command::new("node");
-        node.arg("--test").args(tests()?).env("SELKIE", built("selkie")?);
+        // Versions of node differ in which tests they find in a folder.
+        let tests = ci::files(&source().join("test"), "js")?;
+        node.arg("--test").args(tests).env("SELKIE", built("selkie")?);
         succeed(node.current_dir(source()))?;
     }
     if with_vsce {
@@ -66,16 +67,6 @@ fn source() -> PathBuf {
     repository().join("editors/vscode")
 }
 
-/// Returns the files with tests. Versions of node differ in which they would find in a folder.
-fn tests() -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(source().join("test"))?;
-    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|it| it.path())).collect();
-    let mut paths = paths?;
-    paths.retain(|path| path.to_string_lossy().ends_with(".test.js"));
-    paths.sort();
-    Ok(paths)
-}
-
 /// Puts all files of the package into a folder below `target`.
 fn stage() -> Result<PathBuf> {
     let staged = repository().join("target/vscode/extension");
@@ -86,6 +77,7 @@ fn stage() -> Result<PathBuf> {
     for name in COPIED {
         copy(&source().join(name), &staged.join(name))?;
     }
+    fs::write(staged.join("README.md"), readme()?)?;
     copy(&repository().join("editors").join(GRAMMAR), &staged.join(GRAMMAR))?;
     let licenses: Result<Vec<String>, _> =
         LICENSES.iter().map(|it| fs::read_to_string(repository().join(it))).collect();
@@ -95,6 +87,15 @@ fn stage() -> Result<PathBuf> {
     output(Command::new("npm").args(npm).current_dir(source()))?;
     output(Command::new("node").arg("build.mjs").arg(&staged).current_dir(source()))?;
     Ok(staged)
+}
+
+/// Returns the README without its pictures. An editor shows only those that have an address with https, and
+/// the repository has no public one yet.
+fn readme() -> Result<String> {
+    let text = fs::read_to_string(source().join("README.md"))?;
+    let is_picture = |paragraph: &&str| paragraph.starts_with("![");
+    let paragraphs = text.split("\n\n").filter(|it| !is_picture(it));
+    Ok(paragraphs.collect::<Vec<_>>().join("\n\n"))
 }
 
 /// Copies a file, or a folder of files.
