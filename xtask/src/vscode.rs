@@ -17,7 +17,8 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    ci, npm, output, repository, say,
+    files::with_extension,
+    npm, output, repository, say,
     steps::{built, succeed},
 };
 
@@ -52,7 +53,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if with_tests {
         let mut node = Command::new("node");
         // Versions of node differ in which tests they find in a folder.
-        let tests = ci::files(&source().join("test"), "js")?;
+        let tests = with_extension(&source().join("test"), "js")?;
         node.arg("--test").args(tests).env("SELKIE", built("selkie")?);
         succeed(node.current_dir(source()))?;
     }
