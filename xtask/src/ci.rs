@@ -1,17 +1,15 @@
 //! `cargo xtask ci` and `cargo xtask test`: all checks that a change must pass.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{
-    clients, codegen, fixtures, gdb, npm, peers, ports, readers, repository, say, scale,
+    clients, codegen,
+    files::with_extension,
+    fixtures, gdb, npm, peers, ports, readers, repository, say, scale,
     steps::{built, cargo, cargo_command, linting, step, succeed},
-    tidy, toolchains, walkthroughs,
+    tidy, toolchains, vscode, walkthroughs,
 };
 
 /// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
@@ -107,6 +105,13 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     })?;
     step("the package for JavaScript", || match npm::is_installable() {
         true => npm::run(&["--quick".to_owned()]),
+        false => {
+            say("skipped: node or npm is not installed");
+            Ok(())
+        }
+    })?;
+    step("the extension for Visual Studio Code", || match npm::is_installable() {
+        true => vscode::run(&["--test".to_owned()]),
         false => {
             say("skipped: node or npm is not installed");
             Ok(())
@@ -237,9 +242,9 @@ fn examples() -> Result<()> {
         succeed(Command::new(&program).args(arguments).current_dir(repository()))
     };
     let folder = repository().join("examples");
-    let mut sources = files(&folder, "s")?;
-    sources.extend(files(&folder.join("counter"), "s")?);
-    sources.extend(files(&folder.join("pay"), "s")?);
+    let mut sources = with_extension(&folder, "s")?;
+    sources.extend(with_extension(&folder.join("counter"), "s")?);
+    sources.extend(with_extension(&folder.join("pay"), "s")?);
     for source in sources {
         let source = source.to_str().context("names are text")?;
         selkie(&["build", source, "--out-dir", "target/examples"])?;
@@ -248,15 +253,6 @@ fn examples() -> Result<()> {
     selkie(&["run", "examples/hello.s"])?;
     selkie(&["run", "examples/counter/counter.s", "--input", "examples/counter/input.json"])?;
     selkie(&["run", "examples/pay/pay.s", "--input", "examples/pay/input.json"])
-}
-
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|it| it.path())).collect();
-    let mut paths = paths?;
-    paths.retain(|path| path.extension().is_some_and(|it| it == extension));
-    paths.sort();
-    Ok(paths)
 }
 
 /// Runs random programs and files on both engines for a limited time. The seed is fixed, so that

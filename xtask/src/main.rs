@@ -110,7 +110,11 @@ const CHORES: &[Chore] = &[
         "[--ci]       other people's readers on profiles and coverage, a client on the debug adapter",
         readers::run,
     ),
-    ("vscode", "             write the extension for Visual Studio Code", vscode::run),
+    (
+        "vscode",
+        "[--test | --vsce]  pack the extension for Visual Studio Code; compare it with what vsce packs",
+        vscode::run,
+    ),
     (
         "matrix",
         "[KIND...]     programs of many kinds fail in every way, and the user's own line is named",

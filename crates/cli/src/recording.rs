@@ -59,7 +59,7 @@ pub(crate) fn open_or_newest(
 ) -> Result<Result<Recordings, Refused>> {
     let path = match path {
         Some(path) => path.to_owned(),
-        None => recordings::newest(test)?,
+        None => recordings::newest(Path::new(""), test)?,
     };
     open(ui, &[path], url, call)
 }

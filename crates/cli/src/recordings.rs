@@ -71,7 +71,7 @@ impl Recording {
         let whole = || format!("{}::{}", self.suite, self.test);
         match how {
             Fit::Whole => self.test == name || whole() == name,
-            Fit::Last => self.test.rsplit("::").next() == Some(name),
+            Fit::Last => self.test.strip_suffix(name).is_some_and(|it| it.ends_with("::")),
             Fit::Part => self.test.contains(name),
         }
     }
@@ -352,11 +352,11 @@ fn mark_failed(folder: &Path, recordings: &mut [Recording]) {
 }
 
 /// Returns where the newest failure of a test is: in the recordings of `selkie test`, or among the
-/// transactions that the test library has kept; of the nearest target folder that has some. With the name
-/// of a test, only places count that have one of its transactions.
-pub(crate) fn newest(test: Option<&str>) -> Result<PathBuf> {
+/// transactions that the test library has kept; of the target folder nearest to `folder` that has some. With
+/// the name of a test, only places count that have one of its transactions.
+pub(crate) fn newest(folder: &Path, test: Option<&str>) -> Result<PathBuf> {
     let mut searched = Vec::new();
-    for target in target_folders() {
+    for target in target_folders_of(folder) {
         let recordings = target.join(RECORDINGS).join(TEST);
         let kept = target.join(FAILURES);
         let marked = newest_file(&recordings, "failed").map(|(time, _)| (time, recordings.clone()));
@@ -409,7 +409,13 @@ fn dated_files(folder: &Path, extension: &str) -> impl Iterator<Item = (SystemTi
 
 /// Returns cargo's target folders, as they can be given to a command in the current folder.
 pub(crate) fn target_folders() -> Vec<PathBuf> {
+    target_folders_of(Path::new(""))
+}
+
+/// Returns cargo's target folders for who is in a folder, as they can be given to a command in the current
+/// one.
+fn target_folders_of(folder: &Path) -> Vec<PathBuf> {
     let here = std::env::current_dir().unwrap_or_default();
-    let folders = selkie_inspect::target_folders(&here).into_iter();
+    let folders = selkie_inspect::target_folders(&here.join(folder)).into_iter();
     folders.map(|it| it.strip_prefix(&here).map(Path::to_owned).unwrap_or(it)).collect()
 }

@@ -181,6 +181,34 @@ fn clients_that_say_nothing_keep_no_other_out_until_there_are_too_many() {
 }
 
 #[test]
+fn a_session_without_a_replay_opens_the_failure_of_a_test() {
+    let adapter = Adapter::start("tests", &[]);
+    adapter.refuses(json!({ "test": "pays" }), "no transaction of a test named like `pays`");
+    let failures = adapter.folder.join("target/selkie-replays");
+    fs::create_dir_all(&failures).unwrap();
+    let call = fs::read_to_string(adapter.folder.join("call.replay")).unwrap();
+    for name in ["tests::pays_twice", "tests::pays", "more::tests::pays"] {
+        let replay = call.replacen("\"id\":\"program.s\"", &format!("\"id\":\"{name}\""), 1);
+        fs::write(failures.join(format!("{}.replay", name.replace(':', "-"))), replay).unwrap();
+    }
+    assert_eq!(adapter.launch(json!({}))["success"], true);
+    assert_eq!(adapter.launch(json!({ "test": "pays_twice" }))["success"], true);
+    adapter.refuses(json!({ "test": "absent" }), "no transaction of a test named like `absent`");
+
+    let list = |test: &str| {
+        let listed = selkie(&adapter.folder, &["debug", "--list", "--json", "--test", test]);
+        assert_eq!(listed.stderr, "", "{test}");
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+        let names = listed["transactions"].as_array().unwrap().iter();
+        names.map(|it| it["test"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(list("tests::pays"), ["tests::pays"]);
+    // The last parts of a name are parts: `pays` is not the end of `overpays`.
+    assert_eq!(list("pays"), ["more::tests::pays", "tests::pays"]);
+    assert_eq!(list("s::pays").len(), 3);
+}
+
+#[test]
 fn a_session_connects_to_no_other_server() {
     let adapter = Adapter::start("url", &["--url", "http://127.0.0.1:9"]);
     let signature = "1".repeat(64);

@@ -1,67 +1,76 @@
-// Run by `node --test editors/vscode/test/`.
 "use strict";
 
 const assert = require("node:assert");
-const fs = require("node:fs");
-const os = require("node:os");
-const path = require("node:path");
 const test = require("node:test");
 
-const { RECORDINGS, debugArguments, findTests, lastRecording, recordingsAbove } = require("../lenses.js");
+const { findTests, testAt } = require("../src/lenses.js");
 
-test("tests are found with the lines of their attributes", () => {
+const found = (lines) => findTests(lines.join("\n")).map(({ name, line }) => [name, line]);
+
+test("tests are found with the lines of their first attributes", () => {
   const source = [
     "#[test]",
     "fn pays() {}",
     "fn helper() {}",
-    "#[tokio::test(flavor = \"multi_thread\")]",
     "#[should_panic]",
+    '#[tokio::test(flavor = "multi_thread", worker_threads = (1))]',
     "pub async fn r#fails() {}",
-  ].join("\n");
-  assert.deepStrictEqual(findTests(source), [
-    { name: "pays", line: 0 },
-    { name: "fails", line: 3 },
-  ]);
+    "#[rstest]",
+    "#[case::small([1, 2])]",
+    "fn cases(#[case] it: [u8; 2]) {}",
+    "#[test_case(1; \"one\")]",
+    "#[test_case(2)]",
+    "fn twice(it: u8) {}",
+  ];
+  assert.deepStrictEqual(found(source), [["pays", 0], ["fails", 3], ["cases", 6], ["twice", 9]]);
 });
 
-test("comments and literals have no tests", () => {
+test("names have the modules that tests are in", () => {
+  const source = [
+    "mod one {",
+    "    pub mod two { struct It { a: u8 } #[test] fn inner() { if true {} } }",
+    "    #[test] fn outer() {}",
+    "}",
+    "mod elsewhere;",
+    "#[test] fn last() {}",
+  ];
+  assert.deepStrictEqual(found(source), [["one::two::inner", 1], ["one::outer", 2], ["last", 5]]);
+});
+
+test("tests in calls of macros are found, and those that macros define are not", () => {
+  const source = [
+    "macro_rules! tests { ($name:ident) => { #[test] fn $name() {} } }",
+    "tests! { not_here }",
+    "proptest! { #[test] fn holds(it in 0..9u8) { prop_assert!(it < 9); } }",
+  ];
+  assert.deepStrictEqual(found(source), [["holds", 2]]);
+});
+
+test("comments, literals and other attributes have no tests", () => {
   const source = [
     "// #[test] fn a() {}",
-    "/* #[test]",
+    "/* /* */ #[test]",
     "fn b() {} */",
     'const C: &str = "#[test] fn c() {}";',
-    'const D: &str = r#"" #[test] fn d() {}"#;',
-    "const E: char = '\"';",
+    'const D: &[u8] = br#"" #[test] fn d() {}"#;',
+    "const E: char = '\"'; const BRACE: char = '{';",
     "fn life<'a>(it: &'a str) -> &'a str { it }",
+    "#[cfg(test)]",
+    "#[attribute(test)]",
+    "fn g() {}",
+    "#[test]",
+    "const H: u8 = 0; fn h() {}",
     "#[cfg(test)]",
     "mod tests {",
     "    #[test]",
     "    fn f() {}",
     "}",
-  ].join("\n");
-  assert.deepStrictEqual(findTests(source), [{ name: "f", line: 9 }]);
+  ];
+  assert.deepStrictEqual(found(source), [["tests::f", 14]]);
 });
 
-test("a test is debugged by its name, and a recording without one", () => {
-  assert.deepStrictEqual(debugArguments("runs", "pays"), ["debug", "--test", "pays", "runs"]);
-  assert.deepStrictEqual(debugArguments("runs/a"), ["debug", "runs/a"]);
-});
-
-test("recordings are those of the nearest folder, and the last one is the newest", () => {
-  const root = fs.mkdtempSync(path.join(os.tmpdir(), "selkie-lenses-"));
-  try {
-    const source = path.join(root, "program", "tests", "pays.rs");
-    assert.strictEqual(recordingsAbove(source), undefined);
-    const folder = path.join(root, RECORDINGS);
-    fs.mkdirSync(folder, { recursive: true });
-    assert.strictEqual(recordingsAbove(source), folder);
-    assert.strictEqual(lastRecording(folder), undefined);
-    for (const [name, time] of [["a", 20], ["b", 10]]) {
-      fs.writeFileSync(path.join(folder, name), "");
-      fs.utimesSync(path.join(folder, name), time, time);
-    }
-    assert.strictEqual(lastRecording(folder), path.join(folder, "a"));
-  } finally {
-    fs.rmSync(root, { recursive: true });
-  }
+test("the test at a line is the last one that begins above it", () => {
+  const source = "use a;\n#[test]\nfn one() {\n}\n#[test]\nfn two() {}\n";
+  const names = [0, 1, 3, 4, 9].map((line) => testAt(source, line)?.name);
+  assert.deepStrictEqual(names, [undefined, "one", "one", "two", "two"]);
 });

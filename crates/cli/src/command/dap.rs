@@ -16,7 +16,7 @@ use selkie_debug::{
 use crate::{
     args::debug::DapArgs,
     debuggee::{Debuggee, find_source},
-    recordings::Recordings,
+    recordings::{Recordings, newest},
     ui::{Status, Ui},
 };
 
@@ -36,21 +36,24 @@ impl Disk {
     ) -> Result<Session, String> {
         let folder = arguments.cwd.as_ref().map_or_else(PathBuf::new, PathBuf::from);
         let symbols: Vec<PathBuf> = arguments.symbols.iter().map(|it| folder.join(it)).collect();
-        if arguments.replay.is_empty() {
-            let message = "the configuration has no `replay`: name a replay file, which `selkie run \
-                           --save-replay` or SELKIE_RECORD=DIR cargo test writes";
+        let replay = Some(&arguments.replay).filter(|it| !it.is_empty());
+        let replay = replay.map(|it| folder.join(it));
+        if replay.is_none() && arguments.url.is_some() {
+            let message = "the configuration has a `url` and no `replay`: that names the transaction of the \
+                           node, by its signature";
             return Err(message.to_owned());
         }
         let debuggee = Debuggee {
             transaction: arguments.transaction,
-            test: None,
+            test: arguments.test.as_deref(),
             symbols: &symbols,
             source_map: arguments.source_map.clone().into_iter().collect(),
             steps_into_libraries: arguments.step_into_libraries,
             start_at: arguments.start_at,
         };
         self.folder.clone_from(&folder);
-        let opened = Recordings::open(&[folder.join(&arguments.replay)], url);
+        let path = replay.map_or_else(|| newest(&folder, debuggee.test), Ok);
+        let opened = path.and_then(|path| Recordings::open(&[path], url));
         let session = opened.and_then(|recordings| debuggee.open(recordings, &folder));
         session.map_err(|error| format!("{error:#}"))
     }

@@ -105,7 +105,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["profile"], &["--by", "--libraries"], With("--compare"), "the functions of all code are compared"),
     rule(&["dap"], &["--token"], Without(&["--port"]), "the editor that starts the adapter needs none"),
     rule(&["dap"], &["--url"], Without(&["--port"]), "the configuration of a session names it"),
-    rule(&["debug"], &["--json"], Without(&["--execute", "--script"]), "a conversation is text"),
+    rule(&["debug"], &["--json"], Without(&["--execute", "--script", "--list"]), "a conversation is text"),
 
     rule(&["program extend"], &["--authority"], Always, "programs are extended without it"),
     rule(&["send"], &["--any-blockhash"], With("--url"), "a running cluster checks blockhashes itself"),

@@ -38,8 +38,11 @@ impl Default for Initialize {
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LaunchArguments {
-    /// The replay file, a folder of recordings, or a transaction's signature.
+    /// The replay file, a folder of recordings, or a transaction's signature; where the newest failure
+    /// of a test is if it is empty.
     pub replay: String,
+    /// The name of the test that made the transaction, or a part of it.
+    pub test: Option<String>,
     /// Where the transaction with the signature is taken from: the URL of a node.
     pub url: Option<String>,
     /// The number of the transaction, from 0; the first one that failed if it is missing.

@@ -263,7 +263,7 @@ impl Place {
 fn command(recordings: &Recordings, number: usize) -> String {
     let by_name = recordings.names_of(number).into_iter().find(|name| {
         let leads = recordings.choose(None, Some(name)).is_ok_and(|it| it == number);
-        leads && newest(Some(name)).is_ok_and(|it| recordings.is_in(number, &it))
+        leads && newest(Path::new(""), Some(name)).is_ok_and(|it| recordings.is_in(number, &it))
     });
     match by_name {
         Some(name) => format!("selkie debug --test {name}"),
