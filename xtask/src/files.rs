@@ -28,6 +28,13 @@ impl Files {
         self.0.contains_key(path)
     }
 
+    /// Whether a file is below the path.
+    pub(crate) fn is_folder(&self, path: &str) -> bool {
+        let folder = format!("{path}/");
+        let mut rest = self.0.range(folder.clone()..);
+        rest.next().is_some_and(|(it, _)| it.starts_with(&folder))
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }

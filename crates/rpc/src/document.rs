@@ -57,8 +57,9 @@ fn cheatcodes(text: &mut String) -> fmt::Result {
     writeln!(text, "\n## Cheatcodes\n")?;
     writeln!(
         text,
-        "They edit state and time, for clients on the same machine alone, unless the node was"
+        "They edit state and time. [cheatcodes.md](cheatcodes.md) calls each of them with curl."
     )?;
+    writeln!(text, "They are for clients on the same machine alone, unless the node was")?;
     writeln!(
         text,
         "started with `--open-cheatcodes`. Pages that were served by this machine, whose"
@@ -225,4 +226,19 @@ fn unsupported(text: &mut String) -> fmt::Result {
         writeln!(text, "| {} | {} |", row.name, row.reason)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::METHODS;
+
+    #[test]
+    fn the_page_about_cheatcodes_calls_each() {
+        let page = include_str!("../../../docs/cheatcodes.md");
+        for method in METHODS.iter().filter(|it| it.is_cheat()) {
+            // Loaded state is longer than an argument may be, so it is sent from a file.
+            let calls = ["rpc {}", "method: \"{}\""].map(|call| call.replace("{}", method.name));
+            assert!(calls.iter().any(|it| page.contains(it)), "no call of {}", method.name);
+        }
+    }
 }
