@@ -35,7 +35,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     fs::create_dir_all(&source)?;
     fs::copy(repository().join(BOOK).join("book.toml"), source.join("book.toml"))?;
-    for (path, text) in Files::read(repository())?.iter().filter(|(path, _)| path.ends_with(".md")) {
+    for (path, text) in Files::read(repository())?.iter().filter(|(path, _)| path.ends_with(".md"))
+    {
         let Some(page) = path.strip_prefix(BOOK) else { continue };
         let to = source.join("pages").join(page);
         fs::create_dir_all(to.parent().context("a file has a folder")?)?;

@@ -22,7 +22,7 @@ use common::{copy, folder, repository, selkie, selkie_into};
 
 /// The documents for users whose commands need no compiler.
 const PAGES: &[&str] =
-    &["README.md", "docs/README.md", "docs/debugging.md", "docs/tutorial-assembly.md"];
+    &["README.md", "docs/index.md", "docs/debugging.md", "docs/tutorial-assembly.md"];
 
 #[test]
 fn console_blocks_show_what_the_commands_print() {
