@@ -34,7 +34,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         fs::remove_dir_all(&source)?;
     }
     fs::create_dir_all(&source)?;
-    fs::copy(repository().join(BOOK).join("book.toml"), source.join("book.toml"))?;
+    for name in ["book.toml", "book.css"] {
+        fs::copy(repository().join(BOOK).join(name), source.join(name))?;
+    }
     for (path, text) in Files::read(repository())?.iter().filter(|(path, _)| path.ends_with(".md"))
     {
         let Some(page) = path.strip_prefix(BOOK) else { continue };
