@@ -8,6 +8,15 @@ use crate::{
     options::Limits,
 };
 
+/// A request and its answer.
+const EXAMPLE: &str = r#"```console
+$ curl -s http://localhost:8899 -H 'Content-Type: application/json' \
+    -d '{"jsonrpc": "2.0", "id": 1, "method": "getBalance", "params": ["ADDRESS"]}'
+{"jsonrpc":"2.0","result":{"context":{"apiVersion":"4.2.2","slot":9},"value":5000000000},"id":1}
+```
+
+"#;
+
 /// Returns the text of `docs/rpc.md`.
 #[must_use]
 pub fn documentation() -> String {
@@ -37,6 +46,7 @@ fn write(text: &mut String) -> fmt::Result {
         "may have unknown keys, and null fields but for the booleans of `sendTransaction`,"
     )?;
     writeln!(text, "`simulateTransaction` and `getSignatureStatuses`.\n")?;
+    text.write_str(EXAMPLE)?;
     methods(text)?;
     cheatcodes(text)?;
     subscriptions(text)?;
