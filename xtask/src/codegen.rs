@@ -109,7 +109,7 @@ fn switch_api() -> String {
     let heading = "# LiteSVM's and Mollusk's public items\n\n\
                    Generated from `xtask/peers/api.tsv`, which `cargo xtask peers --api` compares with \
                    the sources of the peers' packages and of ours; do not edit. \
-                   [Switch in one minute](switch.md) says how to use them.\n";
+                   [switch.md](switch.md) says how to use them.\n";
     heading.to_owned() + &peers::api::tables()
 }
 

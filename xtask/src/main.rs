@@ -13,6 +13,7 @@ mod fixtures;
 mod fuzz;
 mod gdb;
 mod instructions;
+mod links;
 mod matrix;
 mod modules;
 mod node_torture;
@@ -22,6 +23,7 @@ mod ports;
 mod ratchets;
 mod readers;
 mod scale;
+mod site;
 mod solana_cli;
 mod source;
 mod speed;
@@ -63,6 +65,11 @@ const CHORES: &[Chore] = &[
         "codegen",
         "[--check]    write the files that are made from tables and from examples",
         codegen::run,
+    ),
+    (
+        "site",
+        "[ADDRESS]       write the book in docs to target/site; links to sources lead to the address",
+        site::run,
     ),
     (
         "fixtures",

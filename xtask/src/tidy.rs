@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     figures::{self, Workspace},
     files::Files,
-    output, ratchets, repository, say,
+    links, output, ratchets, repository, say,
     source::Function,
 };
 
@@ -55,6 +55,9 @@ const UNSAFE_FILES: &[&str] = &[
     "testdata/build/dialect/src/lib.rs",
     "testdata/build/layout-own/src/lib.rs",
     "testdata/build/layout/src/lib.rs",
+    "testdata/matrix/anchor/lib.rs",
+    "testdata/matrix/pinocchio/lib.rs",
+    "testdata/matrix/solana-program/lib.rs",
 ];
 
 /// The files of the product that may have thread-local variables.
@@ -92,6 +95,8 @@ const RULES: &[Rule] = &[
     state_is_passed,
     paths_exist,
     names_exist,
+    links_lead_somewhere,
+    pages_are_in_the_book,
     no_machine_paths,
     files_are_short,
     layers_point_down,
@@ -296,15 +301,22 @@ fn paths_exist(repository: &Repository) -> Vec<String> {
     let documents = repository.files.iter().filter(|(path, _)| DOCUMENTS.contains(path));
     let exists = |path: &str| {
         let path = path.trim_end_matches('/');
-        repository.files.contains(path) || {
-            let folder = format!("{path}/");
-            repository.files.iter().any(|(it, _)| it.starts_with(&folder))
-        }
+        repository.files.contains(path) || repository.files.is_folder(path)
     };
     find(documents, |line| {
         let missing: Vec<&str> = paths(line).filter(|path| !exists(path)).collect();
         (!missing.is_empty()).then(|| format!("no such path: {}", missing.join(" ")))
     })
+}
+
+/// Links of documents lead to files, folders and headings that exist.
+fn links_lead_somewhere(repository: &Repository) -> Vec<String> {
+    links::broken(&repository.files)
+}
+
+/// Every page of `docs` is in the book's table of contents.
+fn pages_are_in_the_book(repository: &Repository) -> Vec<String> {
+    links::missing_pages(&repository.files)
 }
 
 /// A name that a document gives with a file, as "`src/a.rs`, `run`", occurs in that file.

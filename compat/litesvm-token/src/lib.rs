@@ -3,8 +3,8 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! litesvm = { package = "selkie-litesvm", version = "0.1" }
-//! litesvm-token = { package = "selkie-litesvm-token", version = "0.1" }
+//! litesvm = { package = "selkie-litesvm", path = "../selkie/compat/litesvm" }
+//! litesvm-token = { package = "selkie-litesvm-token", path = "../selkie/compat/litesvm-token" }
 //! ```
 //!
 //! ```

@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! litesvm = { package = "selkie-litesvm", version = "0.1" }
+//! litesvm = { package = "selkie-litesvm", path = "../selkie/compat/litesvm" }
 //! ```
 //!
 //! ```

@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! mollusk-svm-bencher = { package = "selkie-mollusk-bencher", version = "0.1" }
+//! mollusk-svm-bencher = { package = "selkie-mollusk-bencher", path = "../selkie/compat/mollusk-bencher" }
 //! ```
 
 mod date;

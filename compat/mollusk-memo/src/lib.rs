@@ -2,8 +2,8 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! mollusk-svm = { package = "selkie-mollusk", version = "0.1" }
-//! mollusk-svm-programs-memo = { package = "selkie-mollusk-memo", version = "0.1" }
+//! mollusk-svm = { package = "selkie-mollusk", path = "../selkie/compat/mollusk" }
+//! mollusk-svm-programs-memo = { package = "selkie-mollusk-memo", path = "../selkie/compat/mollusk-memo" }
 //! ```
 //!
 //! ```

@@ -3,8 +3,8 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! mollusk-svm = { package = "selkie-mollusk", version = "0.1" }
-//! mollusk-svm-programs-token-2022 = { package = "selkie-mollusk-token-2022", version = "0.1" }
+//! mollusk-svm = { package = "selkie-mollusk", path = "../selkie/compat/mollusk" }
+//! mollusk-svm-programs-token-2022 = { package = "selkie-mollusk-token-2022", path = "../selkie/compat/mollusk-token-2022" }
 //! ```
 
 pub use selkie_mollusk_token::token2022::{

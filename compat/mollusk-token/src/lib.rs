@@ -2,8 +2,8 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! mollusk-svm = { package = "selkie-mollusk", version = "0.1" }
-//! mollusk-svm-programs-token = { package = "selkie-mollusk-token", version = "0.1" }
+//! mollusk-svm = { package = "selkie-mollusk", path = "../selkie/compat/mollusk" }
+//! mollusk-svm-programs-token = { package = "selkie-mollusk-token", path = "../selkie/compat/mollusk-token" }
 //! ```
 //!
 //! ```

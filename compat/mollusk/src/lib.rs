@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! mollusk-svm = { package = "selkie-mollusk", version = "0.1" }
+//! mollusk-svm = { package = "selkie-mollusk", path = "../selkie/compat/mollusk" }
 //! ```
 //!
 //! ```

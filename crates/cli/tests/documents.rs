@@ -1,4 +1,4 @@
-//! Runs the console blocks of `testdata/cli/*.md`, README.md and docs/debugging.md, and those of
+//! Runs the console blocks of `testdata/cli/*.md`, README.md and the pages [`PAGES`], and those of
 //! docs/jit.md on processors for which the JIT emits the machine code shown there.
 //!
 //! A block ```` ```asm NAME ```` (or any other language with a name after it) is written to that
@@ -20,10 +20,13 @@ use std::{
 
 use common::{copy, folder, repository, selkie, selkie_into};
 
+/// The documents for users whose commands need no compiler.
+const PAGES: &[&str] =
+    &["README.md", "docs/index.md", "docs/debugging.md", "docs/tutorial-assembly.md"];
+
 #[test]
 fn console_blocks_show_what_the_commands_print() {
-    let mut documents: Vec<_> =
-        ["README.md", "docs/debugging.md"].map(|it| repository().join(it)).into();
+    let mut documents: Vec<_> = PAGES.iter().map(|it| repository().join(it)).collect();
     let entries = fs::read_dir(repository().join("testdata/cli")).expect("there are documents");
     documents.extend(entries.map(|entry| entry.expect("the folder is readable").path()));
     documents.retain(|path| path.extension().is_some_and(|it| it == "md"));
@@ -53,8 +56,8 @@ fn uses_pext() -> bool {
 
 /// Runs a document. The error shows the difference.
 fn check(path: &Path) -> Result<(), String> {
-    let name = path.file_stem().expect("documents have names").to_str().expect("of text");
-    let folder = folder(&format!("documents-{name}"));
+    let name = path.strip_prefix(repository()).unwrap_or(path).display().to_string();
+    let folder = folder(&format!("documents-{}", name.replace('/', "-")));
     copy(&repository().join("examples"), &folder.join("examples"));
     copy(&repository().join("testdata/link/objects"), &folder.join("objects"));
     fs::create_dir(folder.join("target")).expect("the folder is new");

@@ -8,6 +8,15 @@ use crate::{
     options::Limits,
 };
 
+/// A request and its answer.
+const EXAMPLE: &str = r#"```console
+$ curl -s http://localhost:8899 -H 'Content-Type: application/json' \
+    -d '{"jsonrpc": "2.0", "id": 1, "method": "getBalance", "params": ["ADDRESS"]}'
+{"jsonrpc":"2.0","result":{"context":{"apiVersion":"4.2.2","slot":9},"value":5000000000},"id":1}
+```
+
+"#;
+
 /// Returns the text of `docs/rpc.md`.
 #[must_use]
 pub fn documentation() -> String {
@@ -37,6 +46,7 @@ fn write(text: &mut String) -> fmt::Result {
         "may have unknown keys, and null fields but for the booleans of `sendTransaction`,"
     )?;
     writeln!(text, "`simulateTransaction` and `getSignatureStatuses`.\n")?;
+    text.write_str(EXAMPLE)?;
     methods(text)?;
     cheatcodes(text)?;
     subscriptions(text)?;
@@ -57,8 +67,9 @@ fn cheatcodes(text: &mut String) -> fmt::Result {
     writeln!(text, "\n## Cheatcodes\n")?;
     writeln!(
         text,
-        "They edit state and time, for clients on the same machine alone, unless the node was"
+        "They edit state and time. [cheatcodes.md](cheatcodes.md) calls each of them with curl."
     )?;
+    writeln!(text, "They are for clients on the same machine alone, unless the node was")?;
     writeln!(
         text,
         "started with `--open-cheatcodes`. Pages that were served by this machine, whose"
@@ -225,4 +236,19 @@ fn unsupported(text: &mut String) -> fmt::Result {
         writeln!(text, "| {} | {} |", row.name, row.reason)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::METHODS;
+
+    #[test]
+    fn the_page_about_cheatcodes_calls_each() {
+        let page = include_str!("../../../docs/cheatcodes.md");
+        for method in METHODS.iter().filter(|it| it.is_cheat()) {
+            // Loaded state is longer than an argument may be, so it is sent from a file.
+            let calls = ["rpc {}", "method: \"{}\""].map(|call| call.replace("{}", method.name));
+            assert!(calls.iter().any(|it| page.contains(it)), "no call of {}", method.name);
+        }
+    }
 }

@@ -120,6 +120,11 @@ pub use crate::{
     trap::TrapReport,
 };
 
+/// Runs the examples of the guide to tests as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/testing.md")]
+struct Testing;
+
 /// Runs the examples of the migration guide as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/migration.md")]

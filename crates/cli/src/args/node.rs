@@ -21,7 +21,7 @@ Examples:
   selkie node --json --rpc-port 0                 prints one JSON object when it is ready
 
 Options of solana-test-validator have the same names; under the name solana-test-validator (a
-symbolic link), the command takes that tool's command line. docs/node.md compares the two.")]
+symbolic link), the command takes that tool's command line. docs/switch-validator.md compares the two.")]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct NodeArgs {
     /// Read options from a TOML file; those given here override it. From a configuration of the

@@ -7,7 +7,7 @@ use clap::Command;
 use super::STYLES;
 
 /// Each group's title and its commands. A build may lack some of them; they are left out of its help.
-const GROUPS: &[(&str, &[&str])] = &[
+pub(super) const GROUPS: &[(&str, &[&str])] = &[
     ("Project", &["new", "build", "test", "check", "fmt"]),
     (
         "Run and debug",

@@ -8,7 +8,7 @@ use crate::{args::AssemblerArgs, ui::Status};
 /// Run the language server: diagnostics, completion, hover, navigation, renaming, compute units
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The server speaks the Language Server Protocol over standard input and output; editors/README.md of the
+The server speaks the Language Server Protocol over standard input and output; docs/editors.md of the
 repository explains how to set up editors. Editors can also set the version, include folders and
 constants in their initialization options:
   { \"arch\": \"v0\", \"include\": [\"inc\"], \"defines\": { \"DEBUG\": 1 } }")]

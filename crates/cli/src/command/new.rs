@@ -1,7 +1,6 @@
 //! `selkie new`.
 
 use std::{
-    borrow::Cow,
     fs,
     io::Write as _,
     path::{Component, Path, PathBuf},
@@ -26,10 +25,13 @@ Examples:
   selkie new counter --lang rust  in Rust with pinocchio; same as --rust
   cd counter && selkie build && cargo test
 
-The program increments a counter in an account; input.json is an instruction for `selkie run`. The tests
-use the library `selkie`: that of the clone in which this command was built, if it is still there, or else
-of crates.io. --library names another folder, which is written relative to the project if it is relative, or
-`crates.io`.")]
+The program increments a counter in an account; input.json is an instruction for `selkie run`.
+
+The tests use the library `selkie`: that of the clone in which this command was built, if it is still there.
+--library says where else it is:
+  --library ../selkie              the folder of a clone; a relative one is written relative to the project
+  --library https://HOST/selkie    the Git repository at an address, here or as ssh://, git@HOST: or file://
+  --library crates.io              a release, once there is one")]
 pub(crate) struct NewArgs {
     /// The folder to create; its last component is the program's name
     #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
@@ -51,10 +53,10 @@ pub(crate) struct NewArgs {
     #[arg(long, group = "language")]
     rust: bool,
 
-    /// The folder of the library `selkie` or its repository, for tests, or `crates.io` [default: where
-    /// this command was built]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    library: Option<PathBuf>,
+    /// Where tests find the library `selkie`: the folder of a clone, the address of a Git repository, or
+    /// `crates.io` [default: the clone in which this command was built]
+    #[arg(long, value_name = "DIR|URL", value_hint = ValueHint::DirPath)]
+    library: Option<String>,
 }
 
 /// The library in the clone in which this command was built.
@@ -221,23 +223,48 @@ fn name(folder: &Path) -> Result<&str> {
 
 /// Returns the value of the manifest's dependency on the library.
 fn dependency(args: &NewArgs) -> Result<String> {
-    let built_in = || Some(fs::canonicalize(BUILT_IN).ok().filter(|it| is_library(it))?.into());
-    let given = match &args.library {
-        Some(given) if given == Path::new(CRATES_IO) => None,
-        Some(given) => Some(Cow::Borrowed(given.as_path())),
-        None => built_in(),
+    let Some(given) = &args.library else {
+        let built_in = fs::canonicalize(BUILT_IN).ok().filter(|it| is_library(it));
+        let built_in = built_in
+            .ok_or_else(|| anyhow!("the clone in which this command was built is not here"))
+            .advise(
+                "--library takes the folder of a clone, or the address of its Git repository",
+            )?;
+        return Ok(path_dependency(&built_in));
     };
-    let Some(given) = given else { return Ok(format!("{:?}", env!("CARGO_PKG_VERSION"))) };
-    let given = given.as_ref();
+    if given == CRATES_IO {
+        return Ok(format!("{:?}", env!("CARGO_PKG_VERSION")));
+    }
+    if let Some(address) = git_address(given) {
+        return Ok(format!("{{ git = {address:?} }}"));
+    }
+    let folder = Path::new(given);
     let library =
-        [given.to_owned(), given.join("crates/selkie")].into_iter().find(|it| is_library(it));
-    let library = library
-        .ok_or_else(|| anyhow!("{} is not the folder of the library selkie", given.display()))
-        .advise("--library takes Selkie's repository, or the folder crates/selkie of it")?;
+        [folder.to_owned(), folder.join("crates/selkie")].into_iter().find(|it| is_library(it));
+    let library =
+        library.ok_or_else(|| anyhow!("{given} is not the folder of the library selkie")).advise(
+            "--library takes Selkie's repository or the folder crates/selkie of it, or the address \
+             of a Git repository",
+        )?;
     let absolute =
         fs::canonicalize(&library).with_context(|| format!("cannot use {}", library.display()))?;
-    let path = if given.is_absolute() { absolute } else { relative(&absolute, &args.folder)? };
-    Ok(format!("{{ path = {:?} }}", path.display().to_string()))
+    let path = if folder.is_absolute() { absolute } else { relative(&absolute, &args.folder)? };
+    Ok(path_dependency(&path))
+}
+
+fn path_dependency(path: &Path) -> String {
+    format!("{{ path = {:?} }}", path.display().to_string())
+}
+
+/// Returns the address of a Git repository as cargo takes it, which does not know `git@HOST:PATH`.
+fn git_address(given: &str) -> Option<String> {
+    if given.contains("://") {
+        return Some(given.to_owned());
+    }
+    let (user, rest) = given.split_once('@')?;
+    let (host, path) = rest.split_once(':')?;
+    let is_plain = |text: &str| !text.is_empty() && !text.contains('/');
+    (is_plain(user) && is_plain(host)).then(|| format!("ssh://{user}@{host}/{path}"))
 }
 
 /// Whether a folder holds the package of the library.
@@ -262,6 +289,21 @@ fn relative(to: &Path, from: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_repositories_are_told_from_folders() {
+        let address = |given| git_address(given);
+        for given in ["https://host/selkie", "ssh://git@host/selkie", "file:///srv/selkie"] {
+            assert_eq!(address(given).as_deref(), Some(given));
+        }
+        assert_eq!(
+            address("git@host:me/selkie.git").as_deref(),
+            Some("ssh://git@host/me/selkie.git")
+        );
+        for folder in ["../selkie", "selkie", "a@b", "./a@b:c", "C:\\selkie"] {
+            assert_eq!(address(folder), None, "{folder}");
+        }
+    }
 
     #[test]
     fn a_relative_path_leads_from_the_project_to_the_library() {
