@@ -9,7 +9,7 @@ use crate::{
     files::with_extension,
     fixtures, gdb, npm, peers, ports, readers, repository, say, scale,
     steps::{built, cargo, cargo_command, linting, step, succeed},
-    tidy, toolchains, vscode, walkthroughs,
+    tidy, toolchains, vscode, walk, walkthroughs,
 };
 
 /// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
@@ -85,7 +85,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     })?;
     step("examples", examples)?;
     step("tests of example projects", || match with_compilers {
-        true => PROJECTS.iter().try_for_each(test_project),
+        true => PROJECTS.iter().try_for_each(test_project).and_then(|()| walk::run(&[])),
         false => skip_without_compilers(),
     })?;
     step("gdb", || match with_compilers && gdb::install() {
@@ -283,18 +283,16 @@ fn agave(command: &str) -> Command {
     cargo
 }
 
-/// Example projects with tests, and the name of the program that each builds.
-const PROJECTS: &[(&str, &str)] =
-    &[("rust/vault", "vault"), ("rust/payout", "payout"), ("anchor/tally", "tally")];
+/// Example projects with tests.
+const PROJECTS: &[&str] = &["rust/vault", "rust/payout", "anchor/tally"];
 
 /// Builds an example and runs its tests, as a user would.
-fn test_project((project, program): &(&str, &str)) -> Result<()> {
+fn test_project(project: &&str) -> Result<()> {
     let folder = repository().join("examples").join(project);
-    let program = format!("target/deploy/{program}.so");
-    // Shared by the projects, so that Selkie is compiled once for both.
+    // Shared by the projects, so that Selkie is compiled once for all.
     let target = repository().join("target/projects");
     let mut build = Command::new(built("selkie")?);
-    build.args(["build", "--output", &program]).env("CARGO_TARGET_DIR", &target);
+    build.arg("build").env("CARGO_TARGET_DIR", &target);
     succeed(build.current_dir(&folder))?;
     let mut test = cargo_command();
     test.args(["test", "--locked"]).env("CARGO_TARGET_DIR", &target);

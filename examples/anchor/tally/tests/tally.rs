@@ -1,14 +1,14 @@
 //! Opens a tally and adds to it. Run `selkie build` or `anchor build` first.
 
 use anchor_lang::{AccountDeserialize, InstructionData, ToAccountMetas};
-use selkie::{Instruction, Signer, Svm, ids::system_program, keypair};
+use selkie::{Instruction, Signer, Svm, built, ids::system_program, keypair};
 use tally::{Tally, TallyError, accounts, instruction};
 
 #[test]
 fn a_tally_counts() -> Result<(), Box<dyn std::error::Error>> {
     let (tally, owner) = (keypair("tally"), keypair("owner"));
     let mut svm = Svm::new();
-    svm.add_program(tally::ID, "target/deploy/tally.so")?;
+    svm.add_program(tally::ID, built("tally"))?;
     svm.airdrop(&owner.pubkey(), 1_000_000_000)?;
 
     let open = accounts::Open {

@@ -1,12 +1,12 @@
 //! Splits pools. Run `selkie build` first.
 
-use selkie::{Account, AccountMeta, Check, Instruction, Receipt, Svm, address};
+use selkie::{Account, AccountMeta, Check, Instruction, Receipt, Svm, address, built};
 
 /// Splits a pool, of which the first party gets so many basis points.
 fn split(pool: u64, points: u16) -> Receipt {
     let (program, account) = (address("program"), address("pool"));
     let mut svm = Svm::new();
-    svm.add_program(program, "target/deploy/payout.so").unwrap();
+    svm.add_program(program, built("payout")).unwrap();
     let mut data = pool.to_le_bytes().to_vec();
     data.resize(24, 0);
     let held = Account { lamports: 1_000_000_000, data, owner: program, ..Account::default() };

@@ -1,6 +1,8 @@
-//! Deposits tokens into the vault. Run `selkie build` first.
+//! Deposits tokens into the vault. `selkie test` builds it and runs this test.
 
-use selkie::{AccountMeta, Check, Instruction, Pubkey, Signer, Svm, address, keypair, programs};
+use selkie::{
+    AccountMeta, Check, Instruction, Pubkey, Signer, Svm, address, built, keypair, programs,
+};
 
 const TOKEN: Pubkey = programs::TOKEN.id;
 
@@ -9,7 +11,7 @@ fn a_deposit_moves_tokens() {
     let (program, vault, alice) = (address("program"), address("vault"), keypair("alice"));
     let (mint, wallet) = (address("mint"), address("wallet"));
     let mut svm = Svm::new();
-    svm.add_program(program, "target/deploy/vault.so").unwrap();
+    svm.add_program(program, built("vault")).unwrap();
     svm.airdrop(&alice.pubkey(), 1_000_000_000).unwrap();
     svm.set_mint(mint, &TOKEN, &alice.pubkey(), 6).unwrap();
     svm.set_token_account(wallet, &TOKEN, &mint, &alice.pubkey(), 100).unwrap();
