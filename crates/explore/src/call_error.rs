@@ -1,0 +1,140 @@
+//! Errors that calls end with: how often each, and what is known of one.
+
+use core::fmt;
+use std::sync::Arc;
+
+use selkie::{InstructionError, Pubkey, Receipt, TransactionError};
+
+use crate::{case::Case, fixture::Fixture, runner::Runner};
+
+/// The different errors that are counted of an action.
+const ERRORS_MAX: usize = 16;
+
+/// An error that a call ended with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CallError {
+    /// A program failed: the innermost one, and its error.
+    Program(Pubkey, InstructionError),
+    /// The transaction failed before a program did.
+    Transaction(TransactionError),
+}
+
+/// How often calls of an action ended with an error.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ErrorCount {
+    /// The error.
+    pub error: CallError,
+    /// The number of calls.
+    pub count: u64,
+    /// A case whose last call ends with it.
+    pub case: Arc<Case>,
+}
+
+/// What is known of an error.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct ErrorReport {
+    /// The error with its name: `custom program error: 0x65 VaultError::Empty (debug information)`.
+    pub error: String,
+    /// The program that failed, if one did, with its name.
+    pub program: Option<String>,
+    /// The line at which the program decided on the error: `src/lib.rs:61:5 in vault::withdraw`.
+    pub place: Option<String>,
+    /// Likely causes, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(_, error) => error.fmt(f),
+            Self::Transaction(error) => error.fmt(f),
+        }
+    }
+}
+
+impl CallError {
+    /// Returns the error of a transaction that failed.
+    pub(crate) fn of(receipt: &Receipt) -> Option<Self> {
+        let error = receipt.result.as_ref().err()?;
+        Some(match &receipt.failed_instruction {
+            Some(failed) => Self::Program(failed.program_id, failed.error.clone()),
+            None => Self::Transaction(error.clone()),
+        })
+    }
+}
+
+/// The errors of each action.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct ErrorCounts(Vec<Vec<ErrorCount>>);
+
+impl ErrorCounts {
+    pub(crate) fn new(actions: usize) -> Self {
+        Self(vec![Vec::new(); actions])
+    }
+
+    /// Counts the error of a case's call.
+    pub(crate) fn add(&mut self, case: &Case, index: usize, error: CallError) {
+        let action = case.calls.get(index).map_or(0, |call| call.action);
+        self.add_to(action, error, 1, || {
+            let calls = case.calls.iter().take(index.saturating_add(1)).cloned();
+            Arc::new(Case { calls: calls.collect() })
+        });
+    }
+
+    fn add_to(
+        &mut self,
+        action: usize,
+        error: CallError,
+        more: u64,
+        case: impl FnOnce() -> Arc<Case>,
+    ) {
+        let Some(errors) = self.0.get_mut(action) else { return };
+        if let Some(known) = errors.iter_mut().find(|it| it.error == error) {
+            known.count = known.count.saturating_add(more);
+        } else if errors.len() < ERRORS_MAX {
+            errors.push(ErrorCount { error, count: more, case: case() });
+        }
+    }
+
+    /// Moves all counts to `other`.
+    pub(crate) fn move_to(&mut self, other: &mut Self) {
+        for (action, errors) in self.0.iter_mut().enumerate() {
+            for ErrorCount { error, count, case } in errors.drain(..) {
+                other.add_to(action, error, count, || case);
+            }
+        }
+    }
+
+    /// Returns the errors of an action, the most frequent one first.
+    pub(crate) fn of_action(&self, action: usize) -> Vec<ErrorCount> {
+        let mut errors = self.0.get(action).cloned().unwrap_or_default();
+        errors.sort_by_key(|it| core::cmp::Reverse(it.count));
+        errors
+    }
+}
+
+impl Fixture {
+    /// Runs a case that ends with an error once more, and returns what is known of that. Reads debug
+    /// information and descriptions of programs.
+    #[must_use]
+    pub fn explain(&self, error: &ErrorCount) -> ErrorReport {
+        let program = match &error.error {
+            CallError::Program(id, _) => Some(*id),
+            CallError::Transaction(_) => None,
+        };
+        let text = error.error.to_string();
+        let mut runner = Runner::new(self);
+        let receipt = runner.last_failure(&error.case);
+        let program = program.map(|id| runner.show(&id));
+        let Some(receipt) = receipt else {
+            return ErrorReport { error: text, program, ..ErrorReport::default() };
+        };
+        let name = receipt.error_name().map_or_else(String::new, |name| format!(" {name}"));
+        ErrorReport {
+            error: format!("{text}{name}"),
+            program,
+            place: receipt.error_place().map(|it| it.place_line()),
+            notes: receipt.explanations(),
+        }
+    }
+}
