@@ -73,6 +73,13 @@ impl DebugFiles {
         }
     }
 
+    /// Returns the path of the file that has a program's code and the most to tell. `None` if none was
+    /// added that has it.
+    #[must_use]
+    pub fn path_of(&self, elf: &[u8]) -> Option<&Path> {
+        Some(self.find(code(elf)?)?.path.as_path())
+    }
+
     /// Returns the file with a program's code that has the most to tell: the longest one.
     fn find(&self, text: &[u8]) -> Option<&DebugFile> {
         let same = self.files.iter().filter(|file| file.text == text);

@@ -25,8 +25,10 @@ pub enum Crash {
     Panic,
     /// It accessed memory that is not there, or that it cannot write.
     AccessViolation,
-    /// It divided by zero, or the smallest number by -1.
-    Division,
+    /// It divided by zero.
+    DivideByZero,
+    /// It divided the smallest number by -1.
+    DivideOverflow,
     /// It called too many functions that had not returned.
     CallDepth,
     /// It used all compute units.
@@ -42,7 +44,8 @@ impl fmt::Display for Crash {
         f.write_str(match self {
             Self::Panic => "panic",
             Self::AccessViolation => "access violation",
-            Self::Division => "division by zero or overflow",
+            Self::DivideByZero => "division by zero",
+            Self::DivideOverflow => "overflow of a division",
             Self::CallDepth => "too many nested calls",
             Self::ComputeUnits => "compute units used up",
             Self::Syscall => "refused syscall",
@@ -59,7 +62,8 @@ impl Crash {
             Trap::AccessViolation { .. } | Trap::StackAccessViolation { .. } => {
                 return Some(Self::AccessViolation);
             }
-            Trap::DivideByZero | Trap::DivideOverflow => return Some(Self::Division),
+            Trap::DivideByZero => return Some(Self::DivideByZero),
+            Trap::DivideOverflow => return Some(Self::DivideOverflow),
             Trap::CallDepthExceeded => return Some(Self::CallDepth),
             Trap::ExceededMaxInstructions => return Some(Self::ComputeUnits),
             Trap::ExecutionOverrun
