@@ -237,9 +237,10 @@ impl<'a> Session<'a> {
             Err(_) => {}
         }
         if self.result.failure.is_none() {
-            self.result.failure = self.fails_on.iter().find_map(|what| {
-                what.failure_on(self.svm, &receipt, self.places, self.explains)
-            });
+            self.result.failure = self
+                .fails_on
+                .iter()
+                .find_map(|what| what.failure_on(self.svm, &receipt, self.places, self.explains));
         }
         receipt
     }

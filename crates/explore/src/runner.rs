@@ -51,7 +51,15 @@ impl<'f> Runner<'f> {
         // Receipts need no history.
         let mut svm = (fixture.setup)().with_branch_counters().with_history(0);
         let start = svm.snapshot();
-        Self { fixture, svm, start, watched: Watched::new(), places: Places::default(), explains: false, compute_units: 0 }
+        Self {
+            fixture,
+            svm,
+            start,
+            watched: Watched::new(),
+            places: Places::default(),
+            explains: false,
+            compute_units: 0,
+        }
     }
 
     /// Finds out the details of failures.
@@ -81,8 +89,8 @@ impl<'f> Runner<'f> {
     /// itself, so that repeating one covers nothing new.
     pub(crate) fn run(&mut self, case: &Case) -> (Ran, Vec<New>) {
         let mut new = Vec::new();
-        let ran =
-            self.run_with(case, Watch::default(), &mut |watched, svm| watched.take_new(svm, &mut new));
+        let ran = self
+            .run_with(case, Watch::default(), &mut |watched, svm| watched.take_new(svm, &mut new));
         (ran, new)
     }
 
@@ -151,12 +159,7 @@ impl<'f> Runner<'f> {
         ran
     }
 
-    fn call(
-        &mut self,
-        call: &Call,
-        watch: &mut Watch<'_>,
-        ran: &mut Ran,
-    ) {
+    fn call(&mut self, call: &Call, watch: &mut Watch<'_>, ran: &mut Ran) {
         let action = self.fixture.actions.get(call.action).expect("it is of this fixture");
         let args = Args::new(&call.data);
         let Self { svm, fixture, places, explains, .. } = self;

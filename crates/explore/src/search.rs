@@ -113,7 +113,7 @@ impl fmt::Display for ExploreError {
                     |it: &ActionCount| Some((it.name.clone(), it.errors.first().cloned()?));
                 match actions.iter().filter_map(of_action).max_by_key(|(_, it)| it.count) {
                     Some((name, ErrorCount { error, count, .. })) => {
-                        write!(f, "; `{name}` failed {count} times with: {error}")
+                        write!(f, "; `{name}` failed {count} times: {error}")
                     }
                     None => f.write_str(", and none sent a transaction that failed"),
                 }

@@ -366,5 +366,9 @@ fn an_example_is_called_with_other_data_and_other_accounts() {
     // The search reaches the bug of four steps from one example of a step.
     let options = Options { runs: Some(400_000), seeds: cases, ..Options::default() };
     let report = explore(&fixture, &options).expect("the example succeeds");
-    assert!(report.findings[0].what.starts_with("division by zero of "), "{:?}", report.findings[0].what);
+    assert!(
+        report.findings[0].what.starts_with("division by zero of "),
+        "{:?}",
+        report.findings[0].what
+    );
 }

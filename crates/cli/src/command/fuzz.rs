@@ -18,8 +18,8 @@ use std::{
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{Instruction, Pubkey, ReadableAccount as _, Svm};
 use selkie_explore::{
-    Case, Example, ExploreError, FailsOn, Fixture, Idl, Options, Progress, Report,
-    explore_watched, folder,
+    Case, Example, ExploreError, FailsOn, Fixture, Idl, Options, Progress, Report, explore_watched,
+    folder,
 };
 use selkie_replay::{DebugFiles, ReplayFile};
 use signal_hook::{consts::SIGINT, flag};
@@ -217,10 +217,7 @@ fn by_input(args: &FuzzArgs, id: Option<Pubkey>, svm: &mut Svm) -> Result<Vec<Ex
 
 /// Reads replays: a chain with the accounts of all of them, in their first state, their instructions, and
 /// their results.
-fn recorded(
-    args: &FuzzArgs,
-    id: Option<Pubkey>,
-) -> Result<(Svm, Vec<Example>, BTreeSet<String>)> {
+fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>, BTreeSet<String>)> {
     let replay =
         ReplayArgs { paths: args.replays.clone(), node: NodeArgs::default(), symbols: Vec::new() };
     let paths = replays::files(&recording::paths(&replay, &args.command, "fuzz")?)?;

@@ -65,7 +65,8 @@ impl FindingTest {
         for (id, file) in programs {
             let _ = writeln!(
                 added,
-                "    calls.svm.add_program(\"{id}\".parse().unwrap(), {file}).unwrap();"
+                "    let program = \"{id}\".parse().unwrap();\n    \
+                     calls.svm.add_program(program, {file}).unwrap();"
             );
         }
         if programs.is_empty() {
@@ -97,7 +98,8 @@ impl FindingTest {
     pub(super) fn command(&self) -> String {
         let (folder, name) = (shell(&self.folder), &self.name);
         let tests = self.package.join(TESTS);
-        let make = if tests.is_dir() { String::new() } else { format!("mkdir {} && ", shell(&tests)) };
+        let make =
+            if tests.is_dir() { String::new() } else { format!("mkdir {} && ", shell(&tests)) };
         let manifest = match self.package.as_os_str().is_empty() {
             true => String::new(),
             false => format!(" --manifest-path {}", shell(&self.package.join(MANIFEST))),

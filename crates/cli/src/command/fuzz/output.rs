@@ -1,13 +1,9 @@
 //! What a search has come to, as text and as JSON.
 
-use std::{
-    collections::BTreeSet,
-    io::Write as _,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{collections::BTreeSet, io::Write as _, path::PathBuf, time::Duration};
 
 use anyhow::Result;
+use selkie::InstructionError;
 use selkie_explore::{
     ActionCount, CallError, ErrorCount, ErrorReport, Finding, Fixture, Progress, Report,
 };
@@ -86,13 +82,31 @@ impl<'a> Outcome<'a> {
             }
         }
         self.show_findings(ui)?;
-        if !self.new.is_empty() {
-            writeln!(ui.out, "\n{STRONG}errors{STRONG:#} that no recording has:")?;
-            for (action, error, report) in &self.new {
-                let times = count(error.count, "time");
-                writeln!(ui.out, "  {}, {times} by `{action}`", with_program(report))?;
-                show_place(ui, 4, report)?;
-            }
+        self.show_new_errors(ui)?;
+        let Some((_, test, replay)) = self.findings.first() else {
+            writeln!(ui.out, "\n{GOOD}nothing was found{GOOD:#}")?;
+            return Ok(());
+        };
+        writeln!(ui.out, "\nlook into it:      selkie debug {}", replay.display())?;
+        writeln!(ui.out, "keep it as a test: {}", test.command())?;
+        if let Some(missing) = test.missing() {
+            writeln!(ui.out, "{NOTE}note{NOTE:#}: {missing}")?;
+        }
+        Ok(())
+    }
+
+    fn show_new_errors(&self, ui: &mut Ui) -> Result<()> {
+        if self.new.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            ui.out,
+            "\n{NOTE}note{NOTE:#}: these errors are no findings, but no recorded transaction has them:"
+        )?;
+        for (action, error, report) in &self.new {
+            let times = count(error.count, "time");
+            writeln!(ui.out, "  {times} by `{action}`: {}", with_program(report))?;
+            show_place(ui, 4, report)?;
         }
         Ok(())
     }
@@ -115,15 +129,6 @@ impl<'a> Outcome<'a> {
             }
             writeln!(ui.out, "  {DIM}{text}{DIM:#}")?;
             writeln!(ui.out, "  {}", replay.display())?;
-        }
-        let Some((_, test, replay)) = self.findings.first() else {
-            writeln!(ui.out, "\n{GOOD}nothing was found{GOOD:#}")?;
-            return Ok(());
-        };
-        writeln!(ui.out, "\nlook into it:     selkie debug {}", replay.display())?;
-        writeln!(ui.out, "keep it as a test: {}", test.command())?;
-        if let Some(missing) = test.missing() {
-            writeln!(ui.out, "{NOTE}note{NOTE:#}: {missing}")?;
         }
         Ok(())
     }
@@ -181,9 +186,14 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Returns whether no recorded transaction has failed with an error.
+/// Returns whether no recorded transaction has failed with an error. Those of crashes are findings.
 fn is_new(error: &CallError, recorded: Option<&BTreeSet<String>>) -> bool {
     let text = match error {
+        CallError::Program(
+            _,
+            InstructionError::ProgramFailedToComplete
+            | InstructionError::ComputationalBudgetExceeded,
+        ) => return false,
         CallError::Program(_, error) => format!(", {error:?})"),
         CallError::Transaction(error) => format!("{error:?}"),
     };
@@ -206,7 +216,7 @@ fn error_json(error: &ErrorCount, report: Option<&ErrorReport>) -> Value {
 
 fn with_program(report: &ErrorReport) -> String {
     match &report.program {
-        Some(program) => format!("{} of {program}", report.error),
+        Some(program) => format!("program {program}: {}", report.error),
         None => report.error.clone(),
     }
 }
@@ -230,7 +240,7 @@ pub(super) fn refusal(fixture: &Fixture, actions: &[ActionCount]) -> String {
         let report = fixture.explain(error);
         let times = error.count;
         text.push_str(&format!(
-            "\n  `{name}` failed {times} of {} with: {}",
+            "\n  `{name}` failed {times} of {}: {}",
             count(*calls, "time"),
             with_program(&report)
         ));
