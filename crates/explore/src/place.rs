@@ -86,7 +86,7 @@ fn place(svm: &Svm, receipt: &Receipt, key: &Key, backtrace: &Backtrace) -> Plac
         let function = frame.and_then(|it| it.function.as_deref());
         let group = match function {
             Some(function) => format!("{crash} in {function}"),
-            None => format!("{crash} in {}", svm.show(program)),
+            None => format!("{crash} in {}", named(svm, program)),
         };
         return Place { group, own };
     }
@@ -98,16 +98,24 @@ fn place(svm: &Svm, receipt: &Receipt, key: &Key, backtrace: &Backtrace) -> Plac
             format!("{crash} at {}", line.replacen(at, row.unwrap_or(at), 1))
         }
         _ => match message_line(receipt).filter(|_| *crash == Crash::Panic) {
-            Some(line) => format!("{crash} of {} at {line}", svm.show(program)),
+            Some(line) => format!("{crash} of {} at {line}", named(svm, program)),
             None => {
                 let pc = slots.first().copied().unwrap_or_default();
                 let function = backtrace.frames.first().and_then(|it| it.function.as_deref());
                 let within = function.map_or_else(String::new, |it| format!(" in {it}"));
-                format!("{crash} of {} at pc {pc}{within}", svm.show(program))
+                format!("{crash} of {} at pc {pc}{within}", named(svm, program))
             }
         },
     };
     Place { group, own }
+}
+
+/// Returns the address of a program, with its name if that is the chain's: others depend on the process.
+fn named(svm: &Svm, program: &Pubkey) -> String {
+    match svm.program_path(program) {
+        Some(_) => svm.show(program),
+        None => program.to_string(),
+    }
 }
 
 /// Returns the line that a panic names in its message: `src/lib.rs:50`.
