@@ -15,7 +15,8 @@
 //! | `args` | arguments from bytes |
 //! | `compared` | what programs compare |
 //! | `fixture` | chain, actions, invariants |
-//! | `call_error` | errors that calls end with, and what is known of them |
+//! | `call_error` | errors that calls end with |
+//! | `explain` | what is known of such an error |
 //! | `place` | where programs crash |
 //! | `example` | fixtures of instructions by example |
 //! | `idl` | fixtures of interface descriptions |
@@ -37,6 +38,7 @@ mod case;
 mod compared;
 mod coverage;
 mod example;
+mod explain;
 mod finding;
 mod fixture;
 pub mod folder;
@@ -51,9 +53,10 @@ mod shrink;
 
 pub use crate::{
     args::Args,
-    call_error::{CallError, ErrorCount, ErrorReport},
+    call_error::{CallError, ErrorCount},
     case::{CALLS_MAX, Call, Case, CaseError, DATA_BYTES_MAX},
     example::Example,
+    explain::ErrorReport,
     finding::{Finding, reproduce},
     fixture::{FailsOn, FailsOnError, Failure, Fixture, Kind, Session},
     harness::Harness,

@@ -90,7 +90,7 @@ impl Receipt {
     /// error that a program returned or that the runtime refused it with.
     ///
     /// ```no_run
-    /// # let (svm, instruction) = (selkie::Svm::new(), todo!());
+    /// # let (svm, instruction): (selkie::Svm, selkie::Instruction) = todo!();
     /// let receipt = svm.process_instruction(&instruction, &[]);
     /// assert_eq!(receipt.crash(), None, "{receipt}");
     /// ```
