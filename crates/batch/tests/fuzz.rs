@@ -87,7 +87,10 @@ fn searches_find_the_same_with_any_threads_and_engine() {
         assert!(number(&results, "compute_units", 2) > 0);
         let error = text(&results, "error", 0).expect("findings are in this column");
         let findings: serde_json::Value = serde_json::from_str(error).expect("it is JSON");
-        assert_eq!(findings[0]["what"], format!("trap of {} at pc 7", program()));
+        assert_eq!(
+            findings[0]["what"],
+            format!("division by zero of {} at pc 7 in entrypoint", program())
+        );
         assert_eq!(findings[0]["calls"][0]["action"], "instruction 0");
         assert_eq!(findings[0]["calls"][0]["data"], "8877665544332211");
         digests.push(digest(&results));

@@ -59,7 +59,9 @@ fn a_planted_bug_is_found_in_every_way() {
         let findings = found(&folder, arguments);
         let [finding] = &findings[..] else { panic!("{arguments:?}: {findings:?}") };
         let what = finding["what"].as_str().expect("it is text");
-        assert!(what.starts_with("trap of "), "{what}");
+        assert_eq!(what, "division by zero at bug.s:14 in entrypoint", "{arguments:?}");
+        assert_eq!((&finding["kind"], &finding["count"]), (&"trap".into(), &1.into()));
+        assert_eq!(finding["place"], "bug.s:14:5 in entrypoint");
         assert_eq!(finding["case"]["calls"][0]["data"], "8877665544332211");
         // The replay fails in the same way, and the test is there.
         let replay = finding["replay"].as_str().expect("it is a path");
@@ -67,8 +69,90 @@ fn a_planted_bug_is_found_in_every_way() {
         assert!(trace.stdout.contains("failed"), "{trace:#?}");
         let test = finding["test"].as_str().expect("it is a path");
         let test = fs::read_to_string(folder.join(test)).expect("it was written");
-        assert!(test.contains("#[test]") && test.contains("FailsOn::Trap"), "{test}");
+        assert!(test.contains("#[test]") && test.contains("receipt.crash(), None"), "{test}");
     }
+}
+
+/// The test of a finding, of which only the name is not the same in each run.
+const TEST: &str = "\
+//! Found by `selkie fuzz`: division by zero at src/bug.s:14 in entrypoint.
+//!
+//! Runs the calls that led there, on the accounts before the first of them.
+
+use selkie::{built, fixture::Sequence};
+
+#[test]
+fn NAME() {
+    let mut calls = Sequence::parse(include_str!(\"NAME.replay\")).unwrap();
+    let program = \"8mTauyRAFNN1cqbZzDbzBHwRzUbVCtD1a9q7DQ7HNaff\".parse().unwrap();
+    calls.svm.add_program(program, built(\"bug\")).unwrap();
+    for receipt in calls.run() {
+        assert_eq!(receipt.crash(), None, \"{receipt}\");
+    }
+}
+";
+
+#[test]
+fn a_finding_becomes_a_test_of_its_project() {
+    let folder = folder("fuzz-project");
+    fs::create_dir_all(folder.join("src")).expect("the folder is writable");
+    fs::write(folder.join("src/bug.s"), PROGRAM).expect("the folder is writable");
+    fs::write(folder.join("call.json"), r#"{"data": [1, 2]}"#).expect("the folder is writable");
+    let search = ["fuzz", "src/bug.s", "--runs", "60000", "--findings-max", "1"];
+    let output = selkie(&folder, &search);
+    assert!(output.stdout.contains("division by zero at src/bug.s:14 in entrypoint, 1 time;"));
+    assert!(output.stdout.contains("note: there is no Cargo.toml here"), "{output:#?}");
+    let manifest = "[package]\nname = \"bug\"\n\n[dev-dependencies]\nselkie = \"1\"\n";
+    fs::write(folder.join("Cargo.toml"), manifest).expect("the folder is writable");
+    let output = selkie(&folder, &search);
+    assert!(!output.stdout.contains("note:"), "{output:#?}");
+    let command = output.stdout.lines().find_map(|it| it.strip_prefix("keep it as a test: "));
+    let command = command.expect("it is shown").to_owned();
+    let name = command.rsplit(' ').next().expect("it has words");
+    let expected = format!(
+        "mkdir tests && cp target/selkie-findings/{name}.r* tests/ && cargo test --test {name}"
+    );
+    assert_eq!(command, expected);
+    let source = folder.join(format!("target/selkie-findings/{name}.rs"));
+    let source = fs::read_to_string(source).expect("it was written");
+    assert_eq!(source, TEST.replace("NAME", name));
+    assert!(folder.join(format!("target/selkie-findings/{name}.replay")).is_file());
+}
+
+#[test]
+fn errors_that_no_recording_has_are_noted() {
+    let folder = folder("fuzz-errors");
+    let program = "
+        .globl entrypoint
+        entrypoint:
+            ldxdw r2, [r1 + 8]
+            mov64 r0, 0
+            jne r2, 3, done
+            mov64 r0, 7
+        done:
+            exit";
+    fs::write(folder.join("error.s"), program).expect("the folder is writable");
+    fs::write(folder.join("call.json"), r#"{"data": [1, 2]}"#).expect("the folder is writable");
+    fs::write(folder.join("bad.json"), r#"{"data": [1, 2, 3]}"#).expect("the folder is writable");
+    for (input, expected) in [("call", 0), ("bad", 1)] {
+        let (input, replay) = (format!("{input}.json"), format!("{input}.replay"));
+        let run = ["run", "error.s", "--input", &input, "--save-replay", &replay];
+        assert_eq!(selkie(&folder, &run).code, Some(expected));
+    }
+    let search = |replays: &[&str]| {
+        let arguments = [&["fuzz", "--json", "--runs", "3000"], replays].concat();
+        let output = selkie(&folder, &arguments);
+        assert_eq!(output.code, Some(0), "errors are no findings: {output:#?}");
+        output.json()
+    };
+    let report = search(&["--replay", "call.replay"]);
+    let [new] = &report["new_errors"].as_array().expect("it is a list")[..] else {
+        panic!("{report}")
+    };
+    assert_eq!(new["error"], "custom program error: 0x7");
+    assert!(new["count"].as_u64() > Some(0), "{new}");
+    let report = search(&["--replay", "call.replay", "--replay", "bad.replay"]);
+    assert_eq!(report["new_errors"], serde_json::json!([]));
 }
 
 #[test]
@@ -117,7 +201,11 @@ fn a_search_in_which_nothing_succeeds_is_refused() {
     fs::write(folder.join("never.s"), program).expect("the folder is writable");
     let refused = selkie(&folder, &["fuzz", "never.s", "--runs", "10000"]);
     assert_eq!(refused.code, Some(2), "{refused:#?}");
-    assert!(refused.stderr.contains("no action succeeded"), "{refused:#?}");
+    assert!(refused.stderr.contains("no action succeeded in 4"), "{refused:#?}");
+    assert!(
+        refused.stderr.contains("custom program error: 0x1\n    --> never.s:3:5"),
+        "{refused:#?}"
+    );
     assert!(refused.stderr.contains("--input FILE"), "{refused:#?}");
     assert_eq!(selkie(&folder, &["fuzz"]).code, Some(2));
 }

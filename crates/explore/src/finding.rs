@@ -6,17 +6,23 @@ use selkie::fixture;
 
 use crate::{
     case::Case,
-    fixture::{Failure, Fixture},
+    fixture::{Failure, Fixture, Kind},
     runner::Runner,
 };
 
 /// A case that fails, as short as it was made.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The name of the case: the same for the same case.
+    /// Its name, which is the same for the same case: `finding_` and eight hexadecimal digits.
     pub name: String,
-    /// What failed.
+    /// The kind of failure.
+    pub kind: Kind,
+    /// What failed: see [`Failure::what`].
     pub what: String,
+    /// The line in the user's own code, if it is known.
+    pub place: Option<String>,
+    /// How many calls of the search failed in this way. Those that made the case short are not counted.
+    pub count: u64,
     /// The details.
     pub detail: String,
     /// The case.
@@ -34,7 +40,7 @@ pub struct Finding {
 /// If the case calls actions that the fixture does not have.
 #[must_use]
 pub fn reproduce(fixture: &Fixture, case: &Case) -> Option<Failure> {
-    Runner::new(fixture).run(case).0.failure
+    Runner::new(fixture).explaining().run(case).0.failure
 }
 
 impl Finding {
@@ -45,9 +51,10 @@ impl Finding {
         failure: Failure,
     ) -> Self {
         let (ran, transactions) = runner.record(&case);
-        let Failure { what, detail } = ran.failure.unwrap_or(failure);
+        let Failure { kind, what, place, detail } = ran.failure.unwrap_or(failure);
         let (name, text) = (case.name(actions), case.to_text(actions));
-        Self { name, what, detail, case, text, transactions }
+        let name = format!("finding_{name:.8}");
+        Self { name, kind, what, place, count: 1, detail, case, text, transactions }
     }
 
     /// Returns the text of a replay file with the transactions, for `selkie trace`, `selkie debug` and
@@ -69,7 +76,7 @@ impl Finding {
         format!(
             "/// Found by `selkie-explore`: {what}.\n\
              #[test]\n\
-             fn finding_{name}() {{\n    \
+             fn {name}() {{\n    \
                  let fixture = {fixture};\n    \
                  let text = r#\"{text}\"#;\n    \
                  let case = selkie_explore::Case::parse(text, &fixture.action_names()).unwrap();\n    \

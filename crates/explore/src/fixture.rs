@@ -2,9 +2,9 @@
 
 use core::{fmt, str::FromStr};
 
-use selkie::{Inspector, Instruction, InstructionError, Receipt, Svm, fixture};
+use selkie::{Crash, Inspector, Instruction, InstructionError, Receipt, Svm, fixture};
 
-use crate::{args::Args, compared::Compared};
+use crate::{args::Args, call_error::CallError, compared::Compared, place::Places};
 
 type Setup = Box<dyn Fn() -> Svm + Send + Sync>;
 type Run = Box<dyn Fn(&mut Session<'_>) + Send + Sync>;
@@ -52,8 +52,8 @@ pub(crate) struct Action {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FailsOn {
-    /// A program trapped: it accessed memory that it must not, panicked, divided by zero, or used all
-    /// compute units.
+    /// A program crashed: it panicked, accessed memory that it must not, divided by zero, or used all
+    /// compute units ([`Receipt::crash`]). Errors that programs return are none, nor are those of CPIs.
     Trap,
     /// An instruction failed with this custom error.
     Custom(u32),
@@ -115,10 +115,43 @@ impl Fixture {
 /// Why a case is a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// What failed: the same text for the same bug, whatever the input.
+    /// The kind of failure.
+    pub kind: Kind,
+    /// What failed: the same text for the same bug, whatever the input. A crash is told by its line in
+    /// the user's own code, without debug information by its slot.
     pub what: String,
+    /// That line with its column and function, if it is known.
+    pub place: Option<String>,
     /// The details of this case.
     pub detail: String,
+}
+
+/// The kind of a failure. The worst comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A program crashed; a panic comes before other crashes.
+    Crash(Crash),
+    /// An invariant does not hold.
+    Invariant,
+    /// An instruction failed with an error that was asked for.
+    Error,
+    /// The log has a text that was asked for.
+    Log,
+}
+
+impl Kind {
+    /// Returns its name: `panic`, `trap`, `invariant`, `error` or `log`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Crash(Crash::Panic) => "panic",
+            Self::Crash(_) => "trap",
+            Self::Invariant => "invariant",
+            Self::Error => "error",
+            Self::Log => "log",
+        }
+    }
 }
 
 /// What one call of an action may use.
@@ -128,8 +161,11 @@ pub struct Session<'a> {
     pub args: Args<'a>,
     svm: &'a mut Svm,
     fails_on: &'a [FailsOn],
+    places: &'a mut Places,
+    explains: bool,
     compared: Option<&'a mut Compared>,
     recorded: Option<&'a mut Vec<fixture::Fixture>>,
+    failed: Option<&'a mut Option<Receipt>>,
     pub(crate) result: CallResult,
 }
 
@@ -139,24 +175,33 @@ pub(crate) struct CallResult {
     /// Whether the last transaction succeeded; `None` if none was sent.
     pub(crate) succeeded: Option<bool>,
     pub(crate) failure: Option<Failure>,
-    /// Why the last transaction failed.
-    pub(crate) refusal: Option<String>,
+    /// Why the first transaction failed that did.
+    pub(crate) error: Option<CallError>,
     /// The compute units of all transactions.
     pub(crate) compute_units: u64,
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(args: Args<'a>, svm: &'a mut Svm, fails_on: &'a [FailsOn]) -> Self {
+    /// Failures have details if `explains`.
+    pub(crate) fn new(
+        args: Args<'a>,
+        svm: &'a mut Svm,
+        fails_on: &'a [FailsOn],
+        places: &'a mut Places,
+        explains: bool,
+    ) -> Self {
         let result = CallResult::default();
-        Self { args, svm, fails_on, compared: None, recorded: None, result }
+        let (compared, recorded, failed) = (None, None, None);
+        Self { args, svm, fails_on, places, explains, compared, recorded, failed, result }
     }
 
     pub(crate) fn watched(
         self,
         compared: Option<&'a mut Compared>,
         recorded: Option<&'a mut Vec<fixture::Fixture>>,
+        failed: Option<&'a mut Option<Receipt>>,
     ) -> Self {
-        Self { compared, recorded, ..self }
+        Self { compared, recorded, failed, ..self }
     }
 
     /// Returns the chain. Changes of it, of time for instance, last until the end of the case.
@@ -183,13 +228,19 @@ impl<'a> Session<'a> {
         *units = units.saturating_add(receipt.compute_units);
         match &receipt.result {
             Ok(()) => self.svm.commit(&receipt),
-            Err(error) if self.result.refusal.is_none() => {
-                self.result.refusal = Some(error.to_string());
+            Err(_) if self.result.error.is_none() => {
+                self.result.error = CallError::of(&receipt);
+                if let Some(failed) = &mut self.failed {
+                    **failed = Some(receipt.clone());
+                }
             }
             Err(_) => {}
         }
         if self.result.failure.is_none() {
-            self.result.failure = self.fails_on.iter().find_map(|what| what.failure(&receipt));
+            self.result.failure = self
+                .fails_on
+                .iter()
+                .find_map(|what| what.failure_on(self.svm, &receipt, self.places, self.explains));
         }
         receipt
     }
@@ -229,30 +280,35 @@ impl FromStr for FailsOn {
 }
 
 impl FailsOn {
-    /// Returns why a transaction is a finding, if it is one.
-    #[must_use]
-    pub fn failure(&self, receipt: &Receipt) -> Option<Failure> {
+    /// Returns why a transaction is a finding, if it is one, with details if `explains`.
+    fn failure_on(
+        &self,
+        svm: &Svm,
+        receipt: &Receipt,
+        places: &mut Places,
+        explains: bool,
+    ) -> Option<Failure> {
         match self {
             Self::Trap => {
-                let stopped = receipt.stopped.as_ref()?;
-                let (program, pc) = (stopped.program_id, stopped.stop().pc);
-                let what = format!("trap of {program} at pc {pc}");
-                let mut detail = receipt.trap().map(|it| it.to_string()).unwrap_or_default();
-                // A panic of Rust says in the log what is wrong.
-                if let Some(line) = receipt.logs.iter().rfind(|it| it.contains("panicked at")) {
-                    detail = format!("{line}\n{detail}");
-                }
-                Some(Failure { what, detail })
+                let crash = receipt.crash()?;
+                let place = places.of(svm, receipt, crash)?;
+                let explain = || places.explain(svm, receipt);
+                let detail = explains.then(explain).unwrap_or_default();
+                let kind = Kind::Crash(crash);
+                Some(Failure { kind, what: place.group, place: place.own, detail })
             }
             Self::Custom(code) => {
                 let error = receipt.failed_instruction.as_ref()?;
                 let is_it = error.error == InstructionError::Custom(*code);
                 let what = format!("custom error {code}");
-                is_it.then(|| Failure { what, detail: format!("of {}", error.program_id) })
+                let detail = || format!("of {}", svm.show(&error.program_id));
+                let kind = Kind::Error;
+                is_it.then(|| Failure { kind, what, place: None, detail: detail() })
             }
             Self::Log(text) => {
                 let line = receipt.logs.iter().find(|line| line.contains(text.as_str()))?;
-                Some(Failure { what: format!("log with `{text}`"), detail: line.to_owned() })
+                let what = format!("log with `{text}`");
+                Some(Failure { kind: Kind::Log, what, place: None, detail: line.to_owned() })
             }
         }
     }

@@ -40,7 +40,7 @@ impl<'f> Harness<'f> {
     /// Makes the chain of a fixture.
     #[must_use]
     pub fn new(fixture: &'f Fixture) -> Self {
-        Self { fixture, runner: Runner::new(fixture) }
+        Self { fixture, runner: Runner::new(fixture).explaining() }
     }
 
     /// Returns the case that an input stands for.

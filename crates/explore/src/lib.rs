@@ -15,6 +15,9 @@
 //! | `args` | arguments from bytes |
 //! | `compared` | what programs compare |
 //! | `fixture` | chain, actions, invariants |
+//! | `call_error` | errors that calls end with |
+//! | `explain` | what is known of such an error |
+//! | `place` | where programs crash |
 //! | `example` | fixtures of instructions by example |
 //! | `idl` | fixtures of interface descriptions |
 //! | `coverage` | which branches were taken |
@@ -30,16 +33,19 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod args;
+mod call_error;
 mod case;
 mod compared;
 mod coverage;
 mod example;
+mod explain;
 mod finding;
 mod fixture;
 pub mod folder;
 mod harness;
 mod idl;
 mod mutate;
+mod place;
 mod random;
 mod runner;
 mod search;
@@ -47,10 +53,12 @@ mod shrink;
 
 pub use crate::{
     args::Args,
+    call_error::{CallError, ErrorCount},
     case::{CALLS_MAX, Call, Case, CaseError, DATA_BYTES_MAX},
     example::Example,
+    explain::ErrorReport,
     finding::{Finding, reproduce},
-    fixture::{FailsOn, FailsOnError, Failure, Fixture, Session},
+    fixture::{FailsOn, FailsOnError, Failure, Fixture, Kind, Session},
     harness::Harness,
     idl::{Idl, IdlError},
     search::{ActionCount, ExploreError, Options, Progress, Report, explore, explore_watched},

@@ -1,13 +1,15 @@
 //! Runs cases on a fixture's chain.
 
-use selkie::{Snapshot, Svm, fixture};
+use selkie::{Pubkey, Receipt, Snapshot, Svm, fixture};
 
 use crate::{
     args::Args,
+    call_error::CallError,
     case::{Call, Case},
     compared::Compared,
     coverage::{New, Watched},
-    fixture::{Failure, Fixture, Session},
+    fixture::{Failure, Fixture, Kind, Session},
+    place::Places,
 };
 
 /// A fixture's chain, on which cases run one after the other, each from the start.
@@ -17,8 +19,19 @@ pub(crate) struct Runner<'f> {
     svm: Svm,
     start: Snapshot,
     watched: Watched,
+    places: Places,
+    /// Whether failures have details, which take a while to find out.
+    explains: bool,
     /// Those of all calls since they were taken.
     compute_units: u64,
+}
+
+/// What is watched while a case runs.
+#[derive(Default)]
+struct Watch<'w> {
+    compared: Option<&'w mut Compared>,
+    recorded: Option<&'w mut Vec<fixture::Fixture>>,
+    failed: Option<&'w mut Option<Receipt>>,
 }
 
 /// What happened to a case.
@@ -28,9 +41,9 @@ pub(crate) struct Ran {
     pub(crate) calls: usize,
     /// Of each of them, whether its transaction succeeded.
     pub(crate) succeeded: Vec<bool>,
+    /// Of each of them, the error of its transaction.
+    pub(crate) errors: Vec<Option<CallError>>,
     pub(crate) failure: Option<Failure>,
-    /// Why the last call that failed was refused.
-    pub(crate) refusal: Option<String>,
 }
 
 impl<'f> Runner<'f> {
@@ -38,7 +51,33 @@ impl<'f> Runner<'f> {
         // Receipts need no history.
         let mut svm = (fixture.setup)().with_branch_counters().with_history(0);
         let start = svm.snapshot();
-        Self { fixture, svm, start, watched: Watched::new(), compute_units: 0 }
+        Self {
+            fixture,
+            svm,
+            start,
+            watched: Watched::new(),
+            places: Places::default(),
+            explains: false,
+            compute_units: 0,
+        }
+    }
+
+    /// Finds out the details of failures.
+    pub(crate) fn explaining(self) -> Self {
+        Self { explains: true, ..self }
+    }
+
+    /// Returns the name and address of an account.
+    pub(crate) fn show(&self, key: &Pubkey) -> String {
+        self.svm.show(key)
+    }
+
+    /// Runs a case, and returns the receipt of the transaction that failed last.
+    pub(crate) fn last_failure(&mut self, case: &Case) -> Option<Receipt> {
+        let mut failed = None;
+        let watch = Watch { failed: Some(&mut failed), ..Watch::default() };
+        self.run_with(case, watch, &mut |watched, _| watched.clear());
+        failed
     }
 
     /// Returns the compute units of all calls since the last time.
@@ -50,8 +89,8 @@ impl<'f> Runner<'f> {
     /// itself, so that repeating one covers nothing new.
     pub(crate) fn run(&mut self, case: &Case) -> (Ran, Vec<New>) {
         let mut new = Vec::new();
-        let ran =
-            self.run_with(case, None, None, &mut |watched, svm| watched.take_new(svm, &mut new));
+        let ran = self
+            .run_with(case, Watch::default(), &mut |watched, svm| watched.take_new(svm, &mut new));
         (ran, new)
     }
 
@@ -61,7 +100,7 @@ impl<'f> Runner<'f> {
         case: &Case,
         counted: &mut dyn FnMut(&mut Watched, &Svm),
     ) -> Ran {
-        self.run_with(case, None, None, counted)
+        self.run_with(case, Watch::default(), counted)
     }
 
     /// Drops the calls without which a case covers the same. Returns how many were run for that.
@@ -72,7 +111,7 @@ impl<'f> Runner<'f> {
             drop(shorter.calls.remove(index));
             let mut missing = wanted.to_vec();
             let take = &mut |watched: &mut Watched, _: &Svm| watched.take_from(&mut missing);
-            let ran = self.run_with(&shorter, None, None, take);
+            let ran = self.run_with(&shorter, Watch::default(), take);
             calls = calls.saturating_add(ran.calls as u64);
             if missing.is_empty() && ran.failure.is_none() {
                 *case = shorter;
@@ -84,15 +123,19 @@ impl<'f> Runner<'f> {
     /// Runs a case and returns what programs compare meanwhile.
     pub(crate) fn compare(&mut self, case: &Case) -> Compared {
         let mut compared = Compared::default();
-        self.run_with(case, Some(&mut compared), None, &mut |watched, _| watched.clear());
+        let watch = Watch { compared: Some(&mut compared), ..Watch::default() };
+        self.run_with(case, watch, &mut |watched, _| watched.clear());
         compared
     }
 
-    /// Runs a case and records its transactions, each with the state before it.
+    /// Runs a case and records its transactions, each with the state before it. Its failure has details.
     pub(crate) fn record(&mut self, case: &Case) -> (Ran, Vec<fixture::Fixture>) {
         let mut recorded = Vec::new();
         let clear = &mut |watched: &mut Watched, _: &Svm| watched.clear();
-        let ran = self.run_with(case, None, Some(&mut recorded), clear);
+        let before = core::mem::replace(&mut self.explains, true);
+        let watch = Watch { recorded: Some(&mut recorded), ..Watch::default() };
+        let ran = self.run_with(case, watch, clear);
+        self.explains = before;
         (ran, recorded)
     }
 
@@ -100,14 +143,13 @@ impl<'f> Runner<'f> {
     fn run_with(
         &mut self,
         case: &Case,
-        mut compared: Option<&mut Compared>,
-        mut recorded: Option<&mut Vec<fixture::Fixture>>,
+        mut watch: Watch<'_>,
         counted: &mut dyn FnMut(&mut Watched, &Svm),
     ) -> Ran {
         self.svm.restore(&self.start).expect("the snapshot is of this chain");
         let mut ran = Ran::default();
         for call in &case.calls {
-            self.call(call, compared.as_deref_mut(), recorded.as_deref_mut(), &mut ran);
+            self.call(call, &mut watch, &mut ran);
             counted(&mut self.watched, &self.svm);
             ran.calls = ran.calls.saturating_add(1);
             if ran.failure.is_some() {
@@ -117,29 +159,30 @@ impl<'f> Runner<'f> {
         ran
     }
 
-    fn call(
-        &mut self,
-        call: &Call,
-        compared: Option<&mut Compared>,
-        recorded: Option<&mut Vec<fixture::Fixture>>,
-        ran: &mut Ran,
-    ) {
+    fn call(&mut self, call: &Call, watch: &mut Watch<'_>, ran: &mut Ran) {
         let action = self.fixture.actions.get(call.action).expect("it is of this fixture");
         let args = Args::new(&call.data);
-        let session = Session::new(args, &mut self.svm, &self.fixture.fails_on);
-        let mut session = session.watched(compared, recorded);
+        let Self { svm, fixture, places, explains, .. } = self;
+        let session = Session::new(args, svm, &fixture.fails_on, places, *explains);
+        let Watch { compared, recorded, failed } = watch;
+        let mut session = session.watched(
+            compared.as_deref_mut(),
+            recorded.as_deref_mut(),
+            failed.as_deref_mut(),
+        );
         (action.run)(&mut session);
         let result = session.result;
         self.compute_units = self.compute_units.saturating_add(result.compute_units);
         ran.succeeded.push(result.succeeded == Some(true));
-        ran.refusal = result.refusal.or(ran.refusal.take());
+        ran.errors.push(result.error);
         ran.failure = result.failure.or_else(|| self.broken_invariant());
     }
 
     fn broken_invariant(&self) -> Option<Failure> {
         self.fixture.invariants.iter().find_map(|(name, check)| {
             let detail = check(&self.svm).err()?;
-            Some(Failure { what: format!("invariant `{name}`"), detail })
+            let what = format!("invariant `{name}`");
+            Some(Failure { kind: Kind::Invariant, what, place: None, detail })
         })
     }
 }

@@ -12,6 +12,7 @@ use std::{
 };
 
 use crate::{
+    call_error::{ErrorCount, ErrorCounts},
     case::Case,
     coverage::Seen,
     finding::Finding,
@@ -59,6 +60,8 @@ pub struct ActionCount {
     pub calls: u64,
     /// The number of those whose last transaction succeeded.
     pub successes: u64,
+    /// The errors that the others ended with, the most frequent one first: up to 16 different ones.
+    pub errors: Vec<ErrorCount>,
 }
 
 /// How far a search is.
@@ -85,7 +88,7 @@ pub struct Report {
     pub progress: Progress,
     /// The cases that reached something new, in the order in which they did.
     pub corpus: Vec<Case>,
-    /// What failed, each once.
+    /// What failed, each once, the worst first.
     pub findings: Vec<Finding>,
 }
 
@@ -95,18 +98,23 @@ pub struct Report {
 pub enum ExploreError {
     /// The fixture has no actions.
     NoActions,
-    /// No action ever succeeded; with an error that one failed with.
-    NothingSucceeds(Option<String>),
+    /// No action ever succeeded; with the calls and errors of each.
+    NothingSucceeds(Vec<ActionCount>),
 }
 
 impl fmt::Display for ExploreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoActions => f.write_str("the fixture has no actions"),
-            Self::NothingSucceeds(error) => {
-                write!(f, "no action succeeded in {HOPELESS_CALLS} calls")?;
-                match error {
-                    Some(error) => write!(f, "; one failed with: {error}"),
+            Self::NothingSucceeds(actions) => {
+                let calls = actions.iter().fold(0_u64, |sum, it| sum.saturating_add(it.calls));
+                write!(f, "no action succeeded in {calls} calls")?;
+                let of_action =
+                    |it: &ActionCount| Some((it.name.clone(), it.errors.first().cloned()?));
+                match actions.iter().filter_map(of_action).max_by_key(|(_, it)| it.count) {
+                    Some((name, ErrorCount { error, count, .. })) => {
+                        write!(f, "; `{name}` failed {count} times: {error}")
+                    }
                     None => f.write_str(", and none sent a transaction that failed"),
                 }
             }
@@ -148,11 +156,15 @@ pub fn explore_watched(
         Worker::new(&search, 0).run(watch);
     });
     let progress = search.progress();
+    let actions = progress.actions.clone();
     let shared = search.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     if shared.hopeless && shared.findings.is_empty() {
-        return Err(ExploreError::NothingSucceeds(shared.refusal));
+        return Err(ExploreError::NothingSucceeds(actions));
     }
-    Ok(Report { progress, corpus: shared.corpus, findings: shared.findings })
+    let mut findings = shared.findings;
+    // Those of the same kind stay in the order in which they were found.
+    findings.sort_by_key(|it| it.kind);
+    Ok(Report { progress, corpus: shared.corpus, findings })
 }
 
 /// Ends the other threads, even if this one panics.
@@ -182,8 +194,15 @@ struct Shared {
     corpus: Vec<Case>,
     findings: Vec<Finding>,
     hopeless: bool,
-    /// An error that an action failed with.
-    refusal: Option<String>,
+    errors: ErrorCounts,
+}
+
+impl Shared {
+    /// Counts another call that fails in a known way. Returns whether it is known.
+    fn count_known(&mut self, what: &str) -> bool {
+        let known = self.findings.iter_mut().find(|it| it.what == what);
+        known.map(|it| it.count = it.count.saturating_add(1)).is_some()
+    }
 }
 
 impl<'f> Search<'f> {
@@ -196,7 +215,10 @@ impl<'f> Search<'f> {
             executions: AtomicU64::new(0),
             compute_units: AtomicU64::new(0),
             counts,
-            shared: Mutex::default(),
+            shared: Mutex::new(Shared {
+                errors: ErrorCounts::new(fixture.actions.len()),
+                ..Shared::default()
+            }),
         }
     }
 
@@ -222,11 +244,12 @@ impl<'f> Search<'f> {
 
     fn progress(&self) -> Progress {
         let shared = self.shared();
-        let actions = self.fixture.actions.iter().zip(&self.counts);
-        let actions = actions.map(|(action, [calls, successes])| ActionCount {
+        let actions = self.fixture.actions.iter().zip(&self.counts).enumerate();
+        let actions = actions.map(|(number, (action, [calls, successes]))| ActionCount {
             name: action.name.clone(),
             calls: calls.load(Ordering::Relaxed),
             successes: successes.load(Ordering::Relaxed),
+            errors: shared.errors.of_action(number),
         });
         Progress {
             executions: self.executions.load(Ordering::Relaxed),
@@ -258,6 +281,8 @@ struct Worker<'s, 'f> {
     /// What this thread knows of the corpus.
     corpus: Vec<Case>,
     words: Vec<Vec<u8>>,
+    /// The errors since the others were told.
+    errors: ErrorCounts,
     /// Cases to run before others.
     queue: VecDeque<Case>,
 }
@@ -272,6 +297,7 @@ impl<'s, 'f> Worker<'s, 'f> {
             random: Random::new(seed),
             corpus: Vec::new(),
             words: Vec::new(),
+            errors: ErrorCounts::new(search.fixture.actions.len()),
             queue: seeds.into(),
         }
     }
@@ -298,9 +324,10 @@ impl<'s, 'f> Worker<'s, 'f> {
         }
     }
 
-    /// Takes the cases that other threads have found.
+    /// Takes the cases that other threads have found, and tells the errors.
     fn learn(&mut self) {
-        let shared = self.search.shared();
+        let mut shared = self.search.shared();
+        self.errors.move_to(&mut shared.errors);
         let known = self.corpus.len();
         self.corpus.extend(shared.corpus.iter().skip(known).cloned());
     }
@@ -330,10 +357,9 @@ impl<'s, 'f> Worker<'s, 'f> {
         let (ran, new) = self.runner.run(&case);
         self.search.count(&case, &ran);
         let succeeded = ran.succeeded.contains(&true);
-        if ran.refusal.is_some() && !succeeded {
-            let mut shared = self.search.shared();
-            if shared.refusal.is_none() {
-                shared.refusal = ran.refusal;
+        for (index, error) in ran.errors.into_iter().enumerate() {
+            if let Some(error) = error {
+                self.errors.add(&case, index, error);
             }
         }
         case.calls.truncate(ran.calls);
@@ -363,8 +389,7 @@ impl<'s, 'f> Worker<'s, 'f> {
     }
 
     fn found(&mut self, case: Case, what: &str) {
-        let is_known = |shared: &Shared| shared.findings.iter().any(|it| it.what == what);
-        if is_known(&self.search.shared()) {
+        if self.search.shared().count_known(what) {
             return;
         }
         let (case, calls) = shrink(&mut self.runner, case, what);
@@ -374,7 +399,7 @@ impl<'s, 'f> Worker<'s, 'f> {
         let names = self.search.fixture.action_names();
         let finding = Finding::record(&mut self.runner, &names, case, failure);
         let mut shared = self.search.shared();
-        if !is_known(&shared) {
+        if !shared.count_known(what) {
             shared.findings.push(finding);
         }
         if shared.findings.len() >= self.search.options.findings_max.max(1) {

@@ -119,6 +119,12 @@ impl ReplayFile {
         self
     }
 
+    /// Returns the files that may have debug information of the programs, as far as they are known.
+    #[must_use]
+    pub fn symbols(&self) -> &[PathBuf] {
+        &self.symbols
+    }
+
     /// Parses the text of a file.
     ///
     /// # Errors

@@ -73,12 +73,22 @@ impl DebugFiles {
         }
     }
 
+    /// Returns the path of the file that has a program's code and the most to tell. `None` if none was
+    /// added that has it.
+    #[must_use]
+    pub fn path_of(&self, elf: &[u8]) -> Option<&Path> {
+        Some(self.best(elf)?.path.as_path())
+    }
+
     /// Returns the file with a program's code that has the most to tell, unless that is the program itself.
     fn find(&self, elf: &[u8]) -> Option<&DebugFile> {
+        self.best(elf).filter(|best| telling(&best.bytes) >= telling(elf))
+    }
+
+    fn best(&self, elf: &[u8]) -> Option<&DebugFile> {
         let text = code(elf)?;
         let same = self.files.iter().filter(|file| file.text == text);
-        let best = same.max_by_key(|file| telling(&file.bytes))?;
-        (telling(&best.bytes) >= telling(elf)).then_some(best)
+        same.max_by_key(|file| telling(&file.bytes))
     }
 }
 

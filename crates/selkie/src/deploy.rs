@@ -190,6 +190,18 @@ impl Svm {
         Ok(())
     }
 
+    /// Returns the file that a program was added from, if it was added by path.
+    #[must_use]
+    pub fn program_path(&self, id: &Pubkey) -> Option<&Path> {
+        self.origins.as_ref()?.get(id).map(PathBuf::as_path)
+    }
+
+    /// Notes the file that a program is from, which need not have been read: its name, the debug
+    /// information and the description beside it are used as if the program had been added by that path.
+    pub fn set_program_path(&mut self, id: Pubkey, path: impl Into<PathBuf>) {
+        Arc::make_mut(self.origins.get_or_insert_default()).insert(id, path.into());
+    }
+
     /// Writes the accounts of a program, if the program loads.
     fn add(
         &mut self,

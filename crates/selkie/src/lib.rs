@@ -18,6 +18,7 @@
 //! |---|---|
 //! | [`Svm`] | the chain: accounts, programs, time; sends, simulates, snapshots |
 //! | [`ErrorPlace`] | where the error was decided that a program returned |
+//! | [`Crash`] | whether a program panicked or trapped, rather than returned an error |
 //! | [`TrapReport`] | why and where a program trapped: instruction, function, source line |
 //! | [`Receipt`], [`FailedTransaction`] | the result of a transaction: logs, compute units, account changes, failure |
 //! | [`Check`] | expectations on a receipt, for assertions |
@@ -36,6 +37,7 @@ mod account_file;
 mod built;
 mod check;
 pub mod compute_units;
+mod crash;
 mod custom_error;
 mod deploy;
 mod deployment;
@@ -105,6 +107,7 @@ pub use crate::{
     account_file::AccountFileError,
     built::{BuiltProgram, built},
     check::{AccountCheck, Check, CheckFailures},
+    crash::Crash,
     custom_error::{ErrorSources, custom_error},
     deploy::{ProgramError, ProgramFile},
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},

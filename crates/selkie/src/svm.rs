@@ -273,7 +273,8 @@ impl Svm {
     }
 
     /// Returns the ELF file of a program; `None` if it is builtin or does not exist.
-    pub(crate) fn program_elf(&self, program: &Pubkey) -> Option<Vec<u8>> {
+    #[must_use]
+    pub fn program_elf(&self, program: &Pubkey) -> Option<Vec<u8>> {
         let accounts = &self.journal.state().accounts;
         let file = ProgramFile::find(&accounts.account(program)?, accounts)?;
         Some(file.bytes().to_vec())

@@ -18,9 +18,11 @@ Examples:
   selkie fuzz program.so                           any data, without accounts
   selkie fuzz program.so --input call.json --seconds 600 --corpus corpus/
 
-A finding is a sequence of calls, made as short as possible. Its replay is for `selkie trace` and
-`selkie debug`; its test fails until the program is repaired. Fixtures in Rust, with actions on any
-accounts and invariants, are described in docs/fuzzing.md.
+A finding is a panic or another crash, told by its line in your own code; errors that programs return
+are none. It is a sequence of calls, made as short as possible. Its replay is for `selkie trace` and
+`selkie debug`; its test is for the folder `tests` of your project, and fails until the program is
+repaired. Fixtures in Rust, with actions on any accounts and invariants, are described in
+docs/fuzzing.md.
 
 Exit codes:
   0  nothing was found
@@ -54,8 +56,8 @@ pub(crate) struct FuzzArgs {
     #[arg(long = "program", value_name = "KEY=FILE", value_hint = ValueHint::FilePath)]
     pub(crate) programs: Vec<String>,
 
-    /// What counts as a finding: `trap`, `error:N` for a custom error, or `log:TEXT`. May be given
-    /// several times [default: trap]
+    /// What counts as a finding: `trap` for panics and other crashes, `error:N` for a custom error, or
+    /// `log:TEXT`. May be given several times [default: trap]
     #[arg(long, value_name = "WHAT")]
     pub(crate) fails_on: Vec<FailsOn>,
 

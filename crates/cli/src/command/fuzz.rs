@@ -1,9 +1,12 @@
 //! `selkie fuzz`.
 
+mod finding_test;
+mod output;
+
 use core::ops::ControlFlow;
 use std::{
-    collections::BTreeSet,
-    io::{self, Write as _},
+    collections::{BTreeMap, BTreeSet},
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -13,13 +16,12 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie::{Instruction, Pubkey, Svm};
+use selkie::{Instruction, Pubkey, ReadableAccount as _, Svm};
 use selkie_explore::{
-    ActionCount, Case, Example, ExploreError, FailsOn, Finding, Fixture, Idl, Options, Progress,
-    Report, explore_watched, folder,
+    Case, Example, ExploreError, FailsOn, Fixture, Idl, Options, Progress, Report, explore_watched,
+    folder,
 };
-use selkie_replay::ReplayFile;
-use serde_json::{Value, json};
+use selkie_replay::{DebugFiles, ReplayFile};
 use signal_hook::{consts::SIGINT, flag};
 
 use crate::{
@@ -28,12 +30,15 @@ use crate::{
         replay::{NodeArgs, ReplayArgs},
     },
     names::Names,
-    program::{ProgramFile, is_source, read},
-    recording,
-    render::count,
-    replays,
+    program::{ProgramFile, read},
+    recording, replays,
     scenario::Scenario,
-    ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
+    ui::{Advise as _, Status, Ui},
+};
+
+use self::{
+    finding_test::FindingTest,
+    output::{Outcome, line, refusal},
 };
 
 /// How long a search takes if nothing else is said.
@@ -45,11 +50,22 @@ const SHOWN_EVERY: Duration = Duration::from_millis(200);
 /// The most instructions of replays that become actions.
 const EXAMPLES_MAX: usize = 64;
 
+/// What a search begins with.
+struct Start {
+    fixture: Fixture,
+    cases: Vec<Case>,
+    /// The files of programs that are known.
+    files: BTreeMap<Pubkey, PathBuf>,
+    /// The results of the recorded transactions, if there are any.
+    recorded: Option<BTreeSet<String>>,
+}
+
 pub(crate) fn run(ui: &mut Ui, args: &FuzzArgs) -> Result<Status> {
-    let Some((fixture, examples)) = fixture(ui, args)? else { return Ok(Status::Failure) };
+    let Some(start) = start(ui, args)? else { return Ok(Status::Failure) };
+    let Start { fixture, cases, files, recorded } = start;
     let names: Vec<String> = fixture.action_names().into_iter().map(str::to_owned).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut seeds = examples;
+    let mut seeds = cases;
     if let Some(path) = &args.corpus {
         let old = folder::read(path, &names);
         seeds.extend(old.advise("a corpus belongs to the actions that it was found with")?);
@@ -67,24 +83,26 @@ pub(crate) fn run(ui: &mut Ui, args: &FuzzArgs) -> Result<Status> {
     }
     let mut findings = Vec::new();
     for finding in &report.findings {
-        let replay = args.findings.join(format!("{}.replay", finding.name));
-        folder::write_finding(&args.findings, finding, Some(&test(args, finding, &replay)))?;
-        findings.push((finding, replay));
+        let test = FindingTest::new(args, finding, &files);
+        let replay = folder::write_finding(&args.findings, finding, Some(&test.source()))?;
+        findings.push((finding, test, replay));
     }
+    let success = findings.is_empty();
+    let outcome = Outcome::new(&fixture, &report, findings, recorded.as_ref(), elapsed);
     if ui.json {
-        ui.object(&as_json(&report, &findings, elapsed))?;
+        ui.object(&outcome.as_json())?;
     } else {
-        show(ui, &report, &findings, elapsed)?;
+        outcome.show(ui)?;
     }
-    Ok(Status::of(findings.is_empty()))
+    Ok(Status::of(success))
 }
 
-/// Returns the fixture that the arguments describe, and cases to begin with; `None` if a program has
-/// errors, which were shown.
-fn fixture(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<(Fixture, Vec<Case>)>> {
+/// Returns what the arguments describe; `None` if a program has errors, which were shown.
+fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
     let names = Names::well_known();
     let id = args.program_id.as_deref().map(|text| names.address(text)).transpose()?;
-    let (mut fixture, cases) = if args.replays.is_empty() && args.command.is_empty() {
+    let mut results = None;
+    let (chain, (mut fixture, cases)) = if args.replays.is_empty() && args.command.is_empty() {
         let Some(path) = &args.program else { return Err(anyhow!("no program was given")) };
         let mut svm = Svm::new();
         if add_others(ui, args, &names, &mut svm)?.is_none() {
@@ -98,7 +116,8 @@ fn fixture(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<(Fixture, Vec<Case>)>>
                 if add(ui, args, path, id, &mut svm)?.is_none() {
                     return Ok(None);
                 }
-                (idl.fixture(&svm, id), Vec::new())
+                let fixture = idl.fixture(&svm, id);
+                (svm, (fixture, Vec::new()))
             }
             None => {
                 let examples = by_input(args, id, &mut svm)?;
@@ -109,11 +128,13 @@ fn fixture(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<(Fixture, Vec<Case>)>>
                         return Ok(None);
                     }
                 }
-                Fixture::of_examples(&svm, &examples)
+                let fixture = Fixture::of_examples(&svm, &examples);
+                (svm, fixture)
             }
         }
     } else {
-        let (mut svm, examples) = recorded(args, id)?;
+        let (mut svm, examples, recorded) = recorded(args, id)?;
+        results = Some(recorded);
         if add_others(ui, args, &names, &mut svm)?.is_none() {
             return Ok(None);
         }
@@ -124,14 +145,24 @@ fn fixture(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<(Fixture, Vec<Case>)>>
                 return Ok(None);
             }
         }
-        Fixture::of_examples(&svm, &examples)
+        let fixture = Fixture::of_examples(&svm, &examples);
+        (svm, fixture)
     };
     let fails_on =
         if args.fails_on.is_empty() { vec![FailsOn::Trap] } else { args.fails_on.clone() };
     for what in fails_on {
         fixture = fixture.fails_on(what);
     }
-    Ok(Some((fixture, cases)))
+    let files = programs(&chain).into_iter();
+    let files = files.filter_map(|id| Some((id, chain.program_path(&id)?.to_owned()))).collect();
+    Ok(Some(Start { fixture, cases, files, recorded: results }))
+}
+
+/// Returns the addresses of the programs of a chain that others than Selkie have added.
+fn programs(svm: &Svm) -> Vec<Pubkey> {
+    let accounts = svm.accounts().filter(|(_, account)| account.executable());
+    let ids = accounts.map(|(id, _)| id);
+    ids.filter(|id| selkie::programs::by_id(id).is_none()).collect()
 }
 
 fn args_path(path: &Path) -> String {
@@ -155,6 +186,8 @@ fn add(ui: &mut Ui, args: &FuzzArgs, path: &Path, id: Pubkey, svm: &mut Svm) -> 
     svm.add_program(id, file.elf.as_slice())
         .with_context(|| args_path(path))
         .advise(format!("`selkie check {}` says more", path.display()))?;
+    // Of a source, the program itself has the lines.
+    svm.set_program_path(id, path);
     Ok(Some(()))
 }
 
@@ -182,16 +215,21 @@ fn by_input(args: &FuzzArgs, id: Option<Pubkey>, svm: &mut Svm) -> Result<Vec<Ex
     }
 }
 
-/// Reads replays: a chain with the accounts of all of them, in their first state, and their
-/// instructions.
-fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>)> {
+/// Reads replays: a chain with the accounts of all of them, in their first state, their instructions, and
+/// their results.
+fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>, BTreeSet<String>)> {
     let replay =
         ReplayArgs { paths: args.replays.clone(), node: NodeArgs::default(), symbols: Vec::new() };
     let paths = replays::files(&recording::paths(&replay, &args.command, "fuzz")?)?;
     let mut chain: Option<Svm> = None;
     let mut instructions: Vec<Instruction> = Vec::new();
+    let mut results = BTreeSet::new();
+    let mut debug = DebugFiles::default();
+    debug.add_usual(Path::new(""));
     for path in &paths {
         let file = ReplayFile::open(path)?;
+        debug.add_named(file.symbols());
+        results.extend(file.fixtures().iter().map(|it| it.recorded().result.to_owned()));
         for index in 0..file.len() {
             let prepared = file.prepared(index).with_context(|| args_path(path))?;
             let is_wanted = |it: &Instruction| match id {
@@ -215,8 +253,23 @@ fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>)> 
         }
     }
     let chain = chain.ok_or_else(|| anyhow!("the replays have no instructions of the program"));
-    let chain = chain.advise("omit --program-id, or record other transactions")?;
-    Ok((chain, Example::numbered(instructions)))
+    let mut chain = chain.advise("omit --program-id, or record other transactions")?;
+    for id in programs(&chain) {
+        let elf = chain.program_elf(&id).unwrap_or_default();
+        if let Some(path) = debug.path_of(&elf) {
+            chain.set_program_path(id, program_beside(path));
+        }
+    }
+    Ok((chain, Example::numbered(instructions), results))
+}
+
+/// Returns the path of the program that a file with debug information is of: `vault.so` of
+/// `vault.so.debug`.
+fn program_beside(path: &Path) -> PathBuf {
+    match path.extension() {
+        Some(it) if it == "debug" => path.with_extension(""),
+        _ => path.to_owned(),
+    }
 }
 
 /// Adds the accounts that a chain lacks.
@@ -271,7 +324,9 @@ fn search(
         (None, false) => "begin with an example that succeeds: try it by `selkie run`",
     };
     match report {
-        Err(error @ ExploreError::NothingSucceeds(_)) => Err(error).advise(help),
+        Err(ExploreError::NothingSucceeds(actions)) => {
+            Err(anyhow!(refusal(fixture, &actions))).advise(help)
+        }
         report => Ok((report?, elapsed)),
     }
 }
@@ -283,141 +338,4 @@ fn interruption() -> io::Result<Arc<AtomicBool>> {
     flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&flag))?;
     flag::register(SIGINT, Arc::clone(&flag))?;
     Ok(flag)
-}
-
-fn per_second(executions: u64, elapsed: Duration) -> u64 {
-    let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
-    executions.saturating_mul(1000) / milliseconds
-}
-
-fn line(progress: &Progress, elapsed: Duration) -> String {
-    let Progress { executions, coverage, corpus, findings, actions, .. } = progress;
-    let working = actions.iter().filter(|it| it.successes > 0).count();
-    format!(
-        "{} s  {executions} calls, {}/s  {coverage} branches  {corpus} cases  {working} of {} \
-         actions succeed  {findings} found",
-        elapsed.as_secs(),
-        per_second(*executions, elapsed),
-        actions.len(),
-    )
-}
-
-/// Returns the source of a test that fails as long as the finding does.
-fn test(args: &FuzzArgs, finding: &Finding, replay: &Path) -> String {
-    let Finding { name, what, transactions, .. } = finding;
-    let what = what.replace('\n', " ");
-    let last = transactions.last().and_then(|it| it.prepare(&|_| None).ok());
-    let id = last.and_then(|it| Some(it.instructions().first()?.program_id));
-    let place = id.zip(args.program.as_ref().filter(|it| !is_source(it))).map(|(id, path)| {
-        let path = path.display().to_string();
-        format!(
-            "    let program = std::path::Path::new({path:?});\n    \
-                 svm.add_program(\"{id}\".parse().unwrap(), program).unwrap();\n"
-        )
-    });
-    let place = place.unwrap_or_else(|| {
-        "    // This runs the recorded program. Put the repaired one in its place:\n    \
-             // svm.add_program(id, std::path::Path::new(\"target/deploy/program.so\")).unwrap();\n"
-            .to_owned()
-    });
-    format!(
-        "//! Found by `selkie fuzz`: {what}. Needs the crates selkie, selkie-replay and selkie-explore.\n\
-         \n\
-         #[test]\n\
-         fn finding_{name}() {{\n    \
-             let replay = selkie_replay::ReplayFile::open({:?}.as_ref()).unwrap();\n    \
-             // The last transaction is the one that failed; the others led there.\n    \
-             let last = replay.prepared(replay.len() - 1).unwrap();\n    \
-             let mut svm = last.svm().clone();\n\
-         {place}    \
-             let receipt = svm.process_instructions(&last.instructions(), &[]);\n    \
-             assert_eq!(selkie_explore::{}.failure(&receipt), None);\n\
-         }}\n",
-        replay.display().to_string(),
-        source_of(&kind_of(args, finding)),
-    )
-}
-
-/// Returns what the finding is of.
-fn kind_of(args: &FuzzArgs, finding: &Finding) -> FailsOn {
-    let is_it = |kind: &&FailsOn| match kind {
-        FailsOn::Custom(code) => finding.what == format!("custom error {code}"),
-        FailsOn::Log(text) => finding.what == format!("log with `{text}`"),
-        _ => false,
-    };
-    args.fails_on.iter().find(is_it).cloned().unwrap_or(FailsOn::Trap)
-}
-
-fn source_of(kind: &FailsOn) -> String {
-    match kind {
-        FailsOn::Log(text) => format!("FailsOn::Log({text:?}.to_owned())"),
-        kind => format!("FailsOn::{kind:?}"),
-    }
-}
-
-fn show(
-    ui: &mut Ui,
-    report: &Report,
-    findings: &[(&Finding, PathBuf)],
-    elapsed: Duration,
-) -> Result<()> {
-    let Progress { executions, coverage, corpus, actions, .. } = &report.progress;
-    writeln!(
-        ui.out,
-        "{STRONG}{executions}{STRONG:#} calls in {:.1} s, {} per second; {coverage} branches, {corpus} cases",
-        elapsed.as_secs_f64(),
-        per_second(*executions, elapsed),
-    )?;
-    writeln!(ui.out, "\n{DIM}     calls  succeeded  action{DIM:#}")?;
-    for ActionCount { name, calls, successes } in actions {
-        let style = if *successes == 0 && *calls > 0 { BAD } else { STRONG };
-        writeln!(ui.out, "{calls:>10}  {successes:>9}  {style}{name}{style:#}")?;
-    }
-    for (Finding { what, detail, text, transactions, .. }, replay) in findings {
-        let calls = count(transactions.len(), "call");
-        writeln!(ui.out, "\n{BAD}found{BAD:#} {STRONG}{what}{STRONG:#}, after {calls}")?;
-        for line in detail.lines() {
-            writeln!(ui.out, "  {line}")?;
-        }
-        writeln!(ui.out, "  {DIM}{text}{DIM:#}")?;
-        writeln!(ui.out, "  {} and {}", replay.display(), replay.with_extension("rs").display())?;
-    }
-    match findings.first() {
-        Some((_, replay)) => {
-            writeln!(ui.out, "\nlook into it: selkie debug {}", replay.display())?;
-        }
-        None => writeln!(ui.out, "\n{GOOD}nothing was found{GOOD:#}")?,
-    }
-    Ok(())
-}
-
-fn as_json(report: &Report, findings: &[(&Finding, PathBuf)], elapsed: Duration) -> Value {
-    let Progress { executions, coverage, corpus, actions, .. } = &report.progress;
-    let action = |ActionCount { name, calls, successes }: &ActionCount| json!({ "name": name, "calls": calls, "successes": successes });
-    let finding = |(finding, replay): &(&Finding, PathBuf)| {
-        let Finding { name, what, detail, text, .. } = finding;
-        let case: Value = serde_json::from_str(text).unwrap_or_default();
-        json!({
-            "name": name,
-            "what": what,
-            "detail": detail,
-            "case": case,
-            "replay": replay.display().to_string(),
-            "test": replay.with_extension("rs").display().to_string(),
-        })
-    };
-    let mut json = json!({
-        "success": findings.is_empty(),
-        "calls": executions,
-        "calls_per_second": per_second(*executions, elapsed),
-        "branches": coverage,
-        "corpus": corpus,
-        "actions": actions.iter().map(action).collect::<Vec<_>>(),
-        "findings": findings.iter().map(finding).collect::<Vec<_>>(),
-    });
-    if let Some((first, replay)) = findings.first() {
-        json["error"] = json!(format!("found {}", first.what));
-        json["help"] = json!(format!("look into it: selkie debug {}", replay.display()));
-    }
-    json
 }
