@@ -79,6 +79,12 @@ impl Backtrace {
         self.frames.get(self.place?)
     }
 
+    /// Returns how many calls that have not returned are between the instruction and the place.
+    #[must_use]
+    pub fn place_site(&self) -> Option<usize> {
+        self.place().map(|it| it.site)
+    }
+
     /// Renders the place: `src/lib.rs:80:19 in amm::swap`.
     #[must_use]
     pub fn place_line(&self) -> Option<String> {
@@ -117,6 +123,18 @@ impl Backtrace {
         inner.filter_map(|it| it.function.as_ref()).any(|it| {
             it.starts_with("core::ptr::drop_in_place") || it.contains(" as core::ops::drop::Drop>")
         })
+    }
+
+    /// Returns whether the place is in code that a macro has written: it has the line in which its function
+    /// was declared, as that of a derived trait has the line of `#[derive(…)]`.
+    #[must_use]
+    pub fn is_generated(&self, map: &SourceMap) -> bool {
+        let Some(index) = self.place else { return false };
+        let Some(place) = self.frames.get(index) else { return false };
+        let before = self.frames.iter().take(index).filter(|it| it.site == place.site).count();
+        let here = place.location.as_ref().filter(|it| it.file.ends_with(".rs"));
+        let declared = u32::try_from(place.pc).ok().and_then(|pc| map.declared_line(pc, before));
+        declared.is_some() && here.map(|it| it.line) == declared
     }
 
     /// Renders the frames besides the place, a line for each, those of libraries folded.

@@ -17,6 +17,9 @@ use crate::{
     symbols::{Symbols, demangle},
 };
 
+/// How many entries of debug information may lead from an inlined call to the function's declaration.
+const ORIGINS_MAX: usize = 4;
+
 /// A position in a source file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Location {
@@ -147,6 +150,33 @@ impl SourceMap {
             frames.push(Frame { function, location: frame.location.as_ref().and_then(location) });
         }
         Some(frames)
+    }
+
+    /// Returns the line in which a function was declared that [`SourceMap::frames_at`] lists for an
+    /// instruction, by its number in that list.
+    #[must_use]
+    pub fn declared_line(&self, pc: u32, frame: usize) -> Option<u32> {
+        let (lines, address) = (self.lines()?, self.address(pc));
+        let unit = lines.find_dwarf_and_unit(address).skip_all_loads()?;
+        let mut frames = lines.find_frames(address).skip_all_loads().ok()?;
+        let mut found = None;
+        for _ in 0..=frame {
+            found = frames.next().ok()??.dw_die_offset;
+        }
+        let mut offset = found?;
+        for _ in 0..ORIGINS_MAX {
+            let entry = unit.entry(offset).ok()?;
+            if let Some(line) = entry.attr_value(gimli::DW_AT_decl_line) {
+                return u32::try_from(line.udata_value()?).ok();
+            }
+            let origins = [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification];
+            offset = origins.into_iter().find_map(|name| match entry.attr_value(name)? {
+                gimli::AttributeValue::UnitRef(offset) => Some(offset),
+                gimli::AttributeValue::DebugInfoRef(offset) => offset.to_unit_offset(&unit.header),
+                _ => None,
+            })?;
+        }
+        None
     }
 
     /// Returns whether there are lines: whether the program was built with debug information.

@@ -17,6 +17,9 @@ use solana_pubkey::Pubkey;
 /// The values that are followed. The longest transactions execute 1.4 million instructions.
 const VALUES_MAX: usize = 3_000_000;
 
+/// How many values back the condition is looked for that let one be made.
+const BRANCHES_BACK_MAX: usize = 4096;
+
 /// The steps back from a value to what decided it.
 const STEPS_BACK_MAX: usize = 64;
 
@@ -310,6 +313,12 @@ impl ReturnedError {
             let Some(made) = self.made(value) else { break };
             let backtrace = place(made.pc, made.call);
             if backtrace.is_decided_here() {
+                if backtrace.is_generated(map)
+                    && let Some((step, backtrace)) =
+                        self.condition_of(value, &backtrace, map, &mut place)
+                {
+                    return Some(self.at(step, backtrace, true));
+                }
                 let is_computed = made.how == How::Computed;
                 return Some(ErrorPlace { is_computed, ..self.at(made.step, backtrace, true) });
             }
@@ -327,6 +336,33 @@ impl ReturnedError {
             backtrace.place().is_some().then_some((step, backtrace))
         });
         last.map(|(step, backtrace)| self.at(step, backtrace, false))
+    }
+
+    /// Returns the place of the condition that let a value be made, if that is in code that a macro has
+    /// written and the condition is not: Anchor's `constraint = …` in what `#[derive(Accounts)]` makes.
+    fn condition_of(
+        &self,
+        value: Value,
+        generated: &Backtrace,
+        map: &SourceMap,
+        place: &mut impl FnMut(u32, u32) -> Backtrace,
+    ) -> Option<(u64, Backtrace)> {
+        let function = &generated.place()?.function;
+        // The value may be made in a function that this one has called.
+        let mut call = self.made(value)?.call;
+        for _ in 0..generated.place_site()? {
+            call = self.flow.calls.get(call as usize)?.caller;
+        }
+        let before = self.flow.made.iter().take(value as usize).rev();
+        let branch =
+            before.take(BRANCHES_BACK_MAX).find(|it| it.how == How::Branch && it.call == call)?;
+        let compared = self.made(branch.cause);
+        [Some(branch), compared].into_iter().flatten().find_map(|it| {
+            let backtrace = place(it.pc, it.call);
+            let is_in_it = backtrace.place().is_some_and(|it| it.function == *function);
+            let is_own = is_in_it && backtrace.is_decided_here() && !backtrace.is_generated(map);
+            is_own.then_some((it.step, backtrace))
+        })
     }
 
     fn made(&self, value: Value) -> Option<&Made> {
