@@ -64,6 +64,7 @@ mod report;
 mod returned;
 mod send;
 mod sign;
+mod signer;
 mod state_file;
 mod store;
 mod svm;
@@ -77,7 +78,8 @@ pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
     self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget,
     Detail, Engine, Environment, EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector,
-    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData, SyscallCall,
+    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData,
+    SignedTransaction, SyscallCall,
     syscalls::custom::{SyscallContext, SyscallFailure},
     sysvars::SysvarError,
 };
@@ -114,6 +116,7 @@ pub use crate::{
     returned::{ErrorPlace, ErrorTracer, ReturnedError},
     send::{IntoTransaction, MalformedTransaction},
     sign::{address, keypair},
+    signer::{AnySigner, AsSigner},
     state_file::StateFileError,
     svm::{AccountFilter, AirdropError, Svm},
     time::WarpError,

@@ -253,7 +253,7 @@ impl Svm {
             Ok(()) => Vec::new(),
             Err(error) => self.explain_drop(&transaction, error),
         };
-        let (transaction, slot, rent) = (transaction.into_inner(), self.slot(), self.rent());
+        let (transaction, slot, rent) = (transaction.into_signed(), self.slot(), self.rent());
         if let Err(error) = outcome {
             *receipt = Receipt::dropped(transaction, slot, rent, error);
             receipt.processed.notes = notes;
@@ -298,7 +298,7 @@ impl Svm {
     fn malformed(&self, malformed: MalformedTransaction) -> Receipt {
         let signatures = malformed.signature.into_iter().collect();
         let transaction = VersionedTransaction { signatures, ..Default::default() };
-        Receipt::dropped(transaction, self.slot(), self.rent(), malformed.error)
+        Receipt::dropped(transaction.into(), self.slot(), self.rent(), malformed.error)
     }
 
     /// Returns the failure of a transaction that could not be decoded, sanitized or signed.

@@ -54,6 +54,7 @@ pub use crate::{
         key_map::{KeyHasher, KeyMap, KeyState},
         message_id::MessageId,
         nonce,
+        signed::SignedTransaction,
         sysvars::{self, Sysvars},
         transaction::{self, Transaction},
     },

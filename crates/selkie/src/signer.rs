@@ -1,0 +1,149 @@
+//! Signers of transactions: keypairs, which sign when a signature is read, and all others, which sign at
+//! once.
+
+use std::{rc::Rc, sync::Arc};
+
+use solana_keypair::Keypair;
+use solana_pubkey::Pubkey;
+use solana_signature::Signature;
+use solana_signer::{Signer, SignerError, null_signer::NullSigner};
+
+/// A type that signs transactions: a [`Keypair`], a pointer to one, or any `dyn` [`Signer`].
+///
+/// The signature of a [`Keypair`] is made when it is read, which saves most of the time of a transaction.
+/// Nobody but a signer knows what it does: a `dyn Signer` signs at once, and its signature is verified.
+///
+/// A list of signers has one type. If they are of several, the first is cast:
+///
+/// ```
+/// use selkie::{Keypair, Signer, Svm, address, keypair, system};
+///
+/// fn pay(svm: &mut Svm, payer: &dyn Signer, owner: &Keypair) {
+///     let transfer = system::transfer(&owner.pubkey(), &address("bob"), 1);
+///     let signers = [payer, owner];
+///     svm.send_instructions(&[transfer], &signers).expect("both have lamports");
+/// }
+///
+/// let (alice, carol) = (keypair("alice"), keypair("carol"));
+/// let mut svm = Svm::new();
+/// svm.airdrop(&alice.pubkey(), 10_000_000)?;
+/// svm.airdrop(&carol.pubkey(), 10_000_000)?;
+/// pay(&mut svm, &alice, &carol);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not known to sign transactions",
+    note = "pass it as `&dyn Signer`: `&[&signer as &dyn Signer]`"
+)]
+pub trait AsSigner {
+    /// Returns the signer.
+    fn as_signer(&self) -> AnySigner<'_>;
+}
+
+/// A keypair, or another signer.
+#[derive(Clone, Copy)]
+pub enum AnySigner<'s> {
+    /// A keypair, whose signatures may be made later.
+    Keypair(&'s Keypair),
+    /// A signer that signs at once.
+    Other(&'s dyn Signer),
+}
+
+impl<'s> AnySigner<'s> {
+    /// Returns the keypair; `None` of another signer.
+    #[must_use]
+    pub fn keypair(self) -> Option<&'s Keypair> {
+        match self {
+            Self::Keypair(keypair) => Some(keypair),
+            Self::Other(_) => None,
+        }
+    }
+
+    fn signer(self) -> &'s dyn Signer {
+        match self {
+            Self::Keypair(keypair) => keypair,
+            Self::Other(signer) => signer,
+        }
+    }
+}
+
+impl Signer for AnySigner<'_> {
+    fn try_pubkey(&self) -> Result<Pubkey, SignerError> {
+        self.signer().try_pubkey()
+    }
+
+    fn try_sign_message(&self, message: &[u8]) -> Result<Signature, SignerError> {
+        self.signer().try_sign_message(message)
+    }
+
+    fn is_interactive(&self) -> bool {
+        self.signer().is_interactive()
+    }
+}
+
+/// Shows the address alone.
+impl core::fmt::Debug for AnySigner<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "AnySigner({})", self.pubkey())
+    }
+}
+
+impl AsSigner for Keypair {
+    fn as_signer(&self) -> AnySigner<'_> {
+        AnySigner::Keypair(self)
+    }
+}
+
+impl AsSigner for AnySigner<'_> {
+    fn as_signer(&self) -> AnySigner<'_> {
+        *self
+    }
+}
+
+impl AsSigner for NullSigner {
+    fn as_signer(&self) -> AnySigner<'_> {
+        AnySigner::Other(self)
+    }
+}
+
+impl AsSigner for dyn Signer + '_ {
+    fn as_signer(&self) -> AnySigner<'_> {
+        AnySigner::Other(self)
+    }
+}
+
+impl AsSigner for dyn Signer + Send + '_ {
+    fn as_signer(&self) -> AnySigner<'_> {
+        AnySigner::Other(self)
+    }
+}
+
+impl AsSigner for dyn Signer + Send + Sync + '_ {
+    fn as_signer(&self) -> AnySigner<'_> {
+        AnySigner::Other(self)
+    }
+}
+
+impl<S: AsSigner + ?Sized> AsSigner for &S {
+    fn as_signer(&self) -> AnySigner<'_> {
+        (**self).as_signer()
+    }
+}
+
+impl<S: AsSigner + ?Sized> AsSigner for Box<S> {
+    fn as_signer(&self) -> AnySigner<'_> {
+        (**self).as_signer()
+    }
+}
+
+impl<S: AsSigner + ?Sized> AsSigner for Rc<S> {
+    fn as_signer(&self) -> AnySigner<'_> {
+        (**self).as_signer()
+    }
+}
+
+impl<S: AsSigner + ?Sized> AsSigner for Arc<S> {
+    fn as_signer(&self) -> AnySigner<'_> {
+        (**self).as_signer()
+    }
+}
