@@ -19,7 +19,7 @@ use solana_signer::{Signer, SignerError, null_signer::NullSigner};
 /// use selkie::{Keypair, Signer, Svm, address, keypair, system};
 ///
 /// fn pay(svm: &mut Svm, payer: &dyn Signer, owner: &Keypair) {
-///     let transfer = system::transfer(&owner.pubkey(), &address("bob"), 1);
+///     let transfer = system::transfer(&owner.pubkey(), &address("bob"), 1_000_000);
 ///     let signers = [payer, owner];
 ///     svm.send_instructions(&[transfer], &signers).expect("both have lamports");
 /// }

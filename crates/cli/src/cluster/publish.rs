@@ -111,7 +111,7 @@ impl Cluster {
     /// receipt with the slot of that cluster. Does nothing for a cluster in a file.
     pub(crate) fn publish_one(&self, receipt: Arc<Receipt>) -> Result<Arc<Receipt>> {
         let Some(client) = &self.remote else { return Ok(receipt) };
-        let slot = client.send(&receipt.transaction)?;
+        let slot = client.send(&receipt.transaction.to_versioned())?;
         let mut receipt = Arc::unwrap_or_clone(receipt);
         receipt.slot = slot;
         Ok(Arc::new(receipt))
