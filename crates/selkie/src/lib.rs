@@ -20,6 +20,7 @@
 //! | [`ErrorPlace`] | where the error was decided that a program returned |
 //! | [`TrapReport`] | why and where a program trapped: instruction, function, source line |
 //! | [`Receipt`], [`FailedTransaction`] | the result of a transaction: logs, compute units, account changes, failure |
+//! | [`SignedTransaction`], [`AsSigner`] | a transaction whose signatures may be made when they are read; those who sign |
 //! | [`Check`] | expectations on a receipt, for assertions |
 //! | [`fixture`] | a transaction recorded with the state it needs, to be replayed |
 //! | [`names`] | names of accounts, shown beside their addresses |

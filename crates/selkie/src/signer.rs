@@ -11,9 +11,10 @@ use solana_signer::{Signer, SignerError, null_signer::NullSigner};
 /// A type that signs transactions: a [`Keypair`], a pointer to one, or any `dyn` [`Signer`].
 ///
 /// The signature of a [`Keypair`] is made when it is read, which saves most of the time of a transaction.
-/// Nobody but a signer knows what it does: a `dyn Signer` signs at once, and its signature is verified.
+/// A `dyn Signer` may do anything when it is asked to sign: it signs at once, and its signature is verified.
 ///
-/// A list of signers has one type. If they are of several, the first is cast:
+/// A list of signers has one type, that of its first item. Of a `&dyn Signer` and a keypair, the former
+/// comes first, or the keypair is cast, `&alice as &dyn Signer`:
 ///
 /// ```
 /// use selkie::{Keypair, Signer, Svm, address, keypair, system};

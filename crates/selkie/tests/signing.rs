@@ -147,7 +147,7 @@ fn results_receipts_and_history_are_the_same() {
 }
 
 #[test]
-fn transactions_are_found_by_signatures_that_nobody_has_read() {
+fn transactions_are_found_by_signatures_that_were_not_read_before() {
     let runs = ALL.map(|how| {
         let (mut svm, mut other) = (Svm::new(), Svm::new());
         run(&mut svm, how, |_, _| {});

@@ -20,6 +20,9 @@ use solana_transaction::versioned::VersionedTransaction;
 
 /// A message with its signatures: those that came with it, or those of keypairs that sign it here.
 ///
+/// It keeps copies of these keypairs in memory until it is dropped. Its `Debug` shows none, and what it is
+/// converted to has signatures only.
+///
 /// ```
 /// use selkie_svm::SignedTransaction;
 /// use solana_keypair::{Keypair, Signer};
