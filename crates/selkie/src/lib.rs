@@ -117,7 +117,7 @@ pub use crate::{
     returned::{ErrorPlace, ErrorTracer, ReturnedError},
     send::{IntoTransaction, MalformedTransaction},
     sign::{address, keypair},
-    signer::{AnySigner, AsSigner},
+    signer::{AnySigner, AsSigner, SignerList},
     state_file::StateFileError,
     svm::{AccountFilter, AirdropError, Svm},
     time::WarpError,

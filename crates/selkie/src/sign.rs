@@ -16,7 +16,7 @@ use crate::{
     names,
     receipt::{FailedTransaction, Receipt},
     send::{IntoTransaction as _, MalformedTransaction},
-    signer::{AnySigner, AsSigner},
+    signer::{AnySigner, SignerList},
     svm::Svm,
 };
 
@@ -63,13 +63,12 @@ impl Svm {
     ///
     /// # Errors
     /// As [`Svm::send`]. A transaction with a missing or superfluous signer is dropped.
-    pub fn send_instructions<S: AsSigner + ?Sized>(
+    pub fn send_instructions(
         &mut self,
         instructions: &[Instruction],
-        signers: &[&S],
+        signers: &(impl SignerList + ?Sized),
     ) -> Result<Arc<Receipt>, FailedTransaction> {
-        let signers: Vec<AnySigner<'_>> = signers.iter().map(|it| it.as_signer()).collect();
-        self.send_signed_by(instructions, &signers)
+        self.send_signed_by(instructions, &signers.signers())
     }
 
     pub(crate) fn send_signed_by(

@@ -13,16 +13,15 @@ use solana_signer::{Signer, SignerError, null_signer::NullSigner};
 /// The signature of a [`Keypair`] is made when it is read, which saves most of the time of a transaction.
 /// A `dyn Signer` may do anything when it is asked to sign: it signs at once, and its signature is verified.
 ///
-/// A list of signers has one type, that of its first item. Of a `&dyn Signer` and a keypair, the former
-/// comes first, or the keypair is cast, `&alice as &dyn Signer`:
+/// A list of signers has one type. A `&dyn Signer` and keypairs make one of `&dyn Signer`; of several other
+/// types, the first is cast, `&alice as &dyn Signer`:
 ///
 /// ```
 /// use selkie::{Keypair, Signer, Svm, address, keypair, system};
 ///
 /// fn pay(svm: &mut Svm, payer: &dyn Signer, owner: &Keypair) {
 ///     let transfer = system::transfer(&owner.pubkey(), &address("bob"), 1_000_000);
-///     let signers = [payer, owner];
-///     svm.send_instructions(&[transfer], &signers).expect("both have lamports");
+///     svm.send_instructions(&[transfer], &[payer, owner]).expect("both have lamports");
 /// }
 ///
 /// let (alice, carol) = (keypair("alice"), keypair("carol"));
@@ -39,6 +38,36 @@ use solana_signer::{Signer, SignerError, null_signer::NullSigner};
 pub trait AsSigner {
     /// Returns the signer.
     fn as_signer(&self) -> AnySigner<'_>;
+}
+
+/// A list of signers: an array, a slice or a vector, of the signers or of references to them.
+pub trait SignerList {
+    /// Returns the signers.
+    fn signers(&self) -> Vec<AnySigner<'_>>;
+}
+
+impl<S: AsSigner> SignerList for [S] {
+    fn signers(&self) -> Vec<AnySigner<'_>> {
+        self.iter().map(S::as_signer).collect()
+    }
+}
+
+impl<S: AsSigner, const N: usize> SignerList for [S; N] {
+    fn signers(&self) -> Vec<AnySigner<'_>> {
+        self.as_slice().signers()
+    }
+}
+
+impl<S: AsSigner> SignerList for Vec<S> {
+    fn signers(&self) -> Vec<AnySigner<'_>> {
+        self.as_slice().signers()
+    }
+}
+
+impl<L: SignerList + ?Sized> SignerList for &L {
+    fn signers(&self) -> Vec<AnySigner<'_>> {
+        (**self).signers()
+    }
 }
 
 /// A keypair, or another signer.
