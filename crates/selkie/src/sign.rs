@@ -76,11 +76,12 @@ impl Svm {
         instructions: &[Instruction],
         signers: &[AnySigner<'_>],
     ) -> Result<Arc<Receipt>, FailedTransaction> {
-        let mut transaction = self.sanitized(instructions, signers)?;
+        let keypairs = self.keyring.keypairs(signers);
+        let mut transaction = self.sanitized(instructions, signers, keypairs.as_deref())?;
         let blockhash_queue = &self.journal.state().blockhash_queue;
         if blockhash_queue.has_processed(transaction.blockhash(), transaction.message_id()) {
             self.advance_blockhash();
-            transaction = self.sanitized(instructions, signers)?;
+            transaction = self.sanitized(instructions, signers, keypairs.as_deref())?;
         }
         self.send(transaction)
     }
@@ -89,8 +90,14 @@ impl Svm {
         &self,
         instructions: &[Instruction],
         signers: &[AnySigner<'_>],
+        keypairs: Option<&[Arc<Keypair>]>,
     ) -> Result<Sanitized, FailedTransaction> {
-        let signed = self.signed(instructions, signers).map_err(|why| {
+        let message = self.message(instructions, signers.first().map(Signer::pubkey));
+        let signed = match keypairs {
+            Some(keypairs) => SignedTransaction::by(message, keypairs),
+            None => VersionedTransaction::try_new(message, signers).map(SignedTransaction::from),
+        };
+        let signed = signed.map_err(|why| {
             let mut notes = vec![why.to_string()];
             notes.extend(self.explain_signers(instructions, signers));
             self.unsigned(notes)
@@ -98,19 +105,6 @@ impl Svm {
         signed
             .into_transaction(self.features())
             .map_err(|malformed| self.dropped(malformed, Vec::new()))
-    }
-
-    fn signed(
-        &self,
-        instructions: &[Instruction],
-        signers: &[AnySigner<'_>],
-    ) -> Result<SignedTransaction, SignerError> {
-        let message = self.message(instructions, signers.first().map(Signer::pubkey));
-        let keypairs: Option<Vec<&Keypair>> = signers.iter().map(|it| it.keypair()).collect();
-        match keypairs {
-            Some(keypairs) => SignedTransaction::by(message, &keypairs),
-            None => VersionedTransaction::try_new(message, signers).map(SignedTransaction::from),
-        }
     }
 
     fn message(&self, instructions: &[Instruction], payer: Option<Pubkey>) -> VersionedMessage {

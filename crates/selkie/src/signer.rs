@@ -3,6 +3,7 @@
 
 use std::{rc::Rc, sync::Arc};
 
+use selkie_svm::KeyMap;
 use solana_keypair::Keypair;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
@@ -118,6 +119,41 @@ impl core::fmt::Debug for AnySigner<'_> {
     }
 }
 
+/// How many keypairs are kept.
+const KEYPAIRS_MAX: usize = 1024;
+
+/// The keypairs that have signed, by address. Each is copied once, since a copy takes longer than a
+/// transaction. A keypair's address is made of its secret: keypairs with one address are equal.
+#[derive(Clone, Default)]
+pub(crate) struct Keyring(KeyMap<Arc<Keypair>>);
+
+impl Keyring {
+    /// Returns the keypairs of signers; `None` if one of them is another signer.
+    pub(crate) fn keypairs(&mut self, signers: &[AnySigner<'_>]) -> Option<Vec<Arc<Keypair>>> {
+        signers.iter().map(|it| it.keypair().map(|it| self.share(it))).collect()
+    }
+
+    fn share(&mut self, keypair: &Keypair) -> Arc<Keypair> {
+        let address = keypair.pubkey();
+        if let Some(known) = self.0.get(&address) {
+            return Arc::clone(known);
+        }
+        if self.0.len() >= KEYPAIRS_MAX {
+            self.0.clear();
+        }
+        let shared = Arc::new(keypair.insecure_clone());
+        self.0.insert(address, Arc::clone(&shared));
+        shared
+    }
+}
+
+/// Shows no keys.
+impl core::fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Keyring({})", self.0.len())
+    }
+}
+
 impl AsSigner for Keypair {
     fn as_signer(&self) -> AnySigner<'_> {
         AnySigner::Keypair(self)
@@ -175,5 +211,28 @@ impl<S: AsSigner + ?Sized> AsSigner for Rc<S> {
 impl<S: AsSigner + ?Sized> AsSigner for Arc<S> {
     fn as_signer(&self) -> AnySigner<'_> {
         (**self).as_signer()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keypair_is_copied_once() {
+        let (alice, bob) = (Keypair::new_from_array([1; 32]), Keypair::new_from_array([2; 32]));
+        let mut keyring = Keyring::default();
+        let first = keyring.keypairs(&[alice.as_signer(), bob.as_signer()]).unwrap();
+        let again = keyring.keypairs(&[bob.as_signer(), alice.as_signer()]).unwrap();
+        assert!(Arc::ptr_eq(&first[0], &again[1]) && Arc::ptr_eq(&first[1], &again[0]));
+        assert_eq!((first[0].to_bytes(), first[1].to_bytes()), (alice.to_bytes(), bob.to_bytes()));
+        let other = NullSigner::new(&alice.pubkey());
+        assert!(keyring.keypairs(&[bob.as_signer(), other.as_signer()]).is_none());
+        for number in 0..2000_u16 {
+            let mut seed = [3; 32];
+            seed[..2].copy_from_slice(&number.to_le_bytes());
+            keyring.share(&Keypair::new_from_array(seed));
+            assert!(keyring.0.len() <= KEYPAIRS_MAX, "{keyring:?}");
+        }
     }
 }

@@ -20,17 +20,19 @@ use solana_transaction::versioned::VersionedTransaction;
 
 /// A message with its signatures: those that came with it, or those of keypairs that sign it here.
 ///
-/// It keeps copies of these keypairs in memory until it is dropped. Its `Debug` shows none, and what it is
-/// converted to has signatures only.
+/// It keeps these keypairs in memory until it is dropped. Its `Debug` shows none, and what it is converted
+/// to has signatures only.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use selkie_svm::SignedTransaction;
 /// use solana_keypair::{Keypair, Signer};
 /// use solana_message::{Message, VersionedMessage};
 ///
-/// let alice = Keypair::new_from_array([1; 32]);
+/// let alice = Arc::new(Keypair::new_from_array([1; 32]));
 /// let message = VersionedMessage::Legacy(Message::new(&[], Some(&alice.pubkey())));
-/// let signed = SignedTransaction::by(message.clone(), &[&alice])?;
+/// let signed = SignedTransaction::by(message.clone(), &[Arc::clone(&alice)])?;
 /// assert_eq!(signed.signatures(), [alice.sign_message(&message.serialize())]);
 /// # Ok::<(), solana_signer::SignerError>(())
 /// ```
@@ -45,16 +47,17 @@ enum Signatures {
     /// They came with the message, and may be invalid.
     Given(Vec<Signature>),
     /// Those of keypairs, in the order of the message's signers.
-    Own { keys: Arc<[Keypair]>, made: OnceLock<Vec<Signature>> },
+    Own { keys: Vec<Arc<Keypair>>, made: OnceLock<Vec<Signature>> },
 }
 
 impl SignedTransaction {
     /// Signs a message with keypairs, in any order: each required signer must be among them, and no
-    /// other. The signatures are made when they are read.
+    /// other. The signatures are made when they are read. Keypairs are shared, since a copy of one takes
+    /// longer than a transaction: it overwrites secrets when it is dropped.
     ///
     /// # Errors
     /// Those of [`VersionedTransaction::try_new`].
-    pub fn by(message: VersionedMessage, keys: &[&Keypair]) -> Result<Self, SignerError> {
+    pub fn by(message: VersionedMessage, keys: &[Arc<Keypair>]) -> Result<Self, SignerError> {
         let required = usize::from(message.header().num_required_signatures);
         let Some(expected) = message.static_account_keys().get(..required) else {
             return Err(SignerError::InvalidInput("invalid message".to_owned()));
@@ -66,7 +69,7 @@ impl SignedTransaction {
         }
         let find = |key: &Pubkey| {
             let found = keys.iter().find(|it| it.pubkey() == *key);
-            found.map(|it| it.insecure_clone()).ok_or(SignerError::KeypairPubkeyMismatch)
+            found.cloned().ok_or(SignerError::KeypairPubkeyMismatch)
         };
         let keys = expected.iter().map(find).collect::<Result<_, _>>()?;
         Ok(Self { message, signatures: Signatures::Own { keys, made: OnceLock::new() } })
@@ -174,8 +177,8 @@ mod tests {
 
     use super::*;
 
-    fn key(number: u8) -> Keypair {
-        Keypair::new_from_array([number; 32])
+    fn key(number: u8) -> Arc<Keypair> {
+        Arc::new(Keypair::new_from_array([number; 32]))
     }
 
     /// Returns a message that requires these signers, the second of which is read-only.
@@ -198,8 +201,7 @@ mod tests {
             [&[], &[1], &[2], &[1, 2], &[2, 1], &[1, 1], &[1, 3], &[3, 2, 1], &[1, 2, 2]];
         for required in lists {
             for given in lists {
-                let keys: Vec<Keypair> = given.iter().map(|it| key(*it)).collect();
-                let keys: Vec<&Keypair> = keys.iter().collect();
+                let keys: Vec<Arc<Keypair>> = given.iter().map(|it| key(*it)).collect();
                 let at_once = VersionedTransaction::try_new(message(required), &keys);
                 let later = SignedTransaction::by(message(required), &keys);
                 if let Ok(later) = &later {
@@ -216,12 +218,12 @@ mod tests {
         short.header.num_required_signatures = 1;
         let short = VersionedMessage::Legacy(short);
         let at_once = VersionedTransaction::try_new(short.clone(), &[&key(1)]).unwrap_err();
-        assert_eq!(SignedTransaction::by(short, &[&key(1)]).unwrap_err(), at_once);
+        assert_eq!(SignedTransaction::by(short, &[key(1)]).unwrap_err(), at_once);
     }
 
     #[test]
     fn no_signature_is_made_before_it_is_read() {
-        let signed = SignedTransaction::by(message(&[1, 2]), &[&key(2), &key(1)]).unwrap();
+        let signed = SignedTransaction::by(message(&[1, 2]), &[key(2), key(1)]).unwrap();
         let made = |it: &SignedTransaction| match &it.signatures {
             Signatures::Own { made, .. } => made.get().is_some(),
             Signatures::Given(_) => true,
@@ -235,7 +237,7 @@ mod tests {
 
     #[test]
     fn debug_shows_what_the_sdk_shows_and_no_secrets() {
-        let signed = SignedTransaction::by(message(&[1]), &[&key(1)]).unwrap();
+        let signed = SignedTransaction::by(message(&[1]), &[key(1)]).unwrap();
         assert_eq!(format!("{signed:?}"), format!("{:?}", signed.to_versioned()));
         assert_eq!(format!("{signed:#?}"), format!("{:#?}", signed.to_versioned()));
     }
