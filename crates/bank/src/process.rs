@@ -146,5 +146,5 @@ impl Bank {
 /// Returns the number of signatures of the processed transactions.
 fn signatures(transactions: &[Transaction], outcomes: &[Outcome]) -> u64 {
     let processed = transactions.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
-    processed.map(|(transaction, _)| transaction.signatures().len() as u64).sum()
+    processed.map(|(transaction, _)| transaction.signers() as u64).sum()
 }

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use selkie::{Account, Pubkey, Signer, Svm, address, keypair, programs, system, token};
+use selkie::{Account, Check, Pubkey, Signer, Svm, address, keypair, programs, system, token};
 
 const ROUNDS: u32 = 2000;
 
@@ -44,6 +44,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut left = transfers.into_iter();
     time("system transfer, signatures checked", ROUNDS, |_| {
         checked.send(left.next().expect("as many as rounds")).expect("it succeeds");
+    });
+    let pay = |n: u32| system::transfer(&payer.pubkey(), &bob, 2_000_000_000 + u64::from(n));
+    let mut chain = Svm::new();
+    chain.airdrop(&payer.pubkey(), u64::MAX / 2)?;
+    time("sign, send, check, read", ROUNDS, |n| {
+        let signed = chain.sign(&[pay(n)], &[&payer]).expect("it signs");
+        chain.send(signed).expect("it succeeds").assert(Check::success().compute_units(150));
+        std::hint::black_box(chain.balance(&bob));
+    });
+    let mut chain = Svm::new();
+    chain.airdrop(&payer.pubkey(), u64::MAX / 2)?;
+    time("send_instructions, check, read", ROUNDS, |n| {
+        let receipt = chain.send_instructions(&[pay(n)], &[&payer]).expect("it succeeds");
+        receipt.assert(Check::success().compute_units(150));
+        std::hint::black_box(chain.balance(&bob));
     });
     for program in [programs::TOKEN, programs::TOKEN_2022] {
         time(&format!("add {}", program.name), 20, |_| {

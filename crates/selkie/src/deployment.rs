@@ -22,6 +22,7 @@ use crate::{
     program_data_key,
     receipt::{FailedTransaction, Receipt},
     sign::keypair,
+    signer::{AnySigner, AsSigner},
     svm::Svm,
 };
 
@@ -215,13 +216,13 @@ impl From<FailedTransaction> for DeployError {
 /// Sends the transactions of a deployment and keeps their receipts.
 struct Sender<'s> {
     svm: &'s mut Svm,
-    payer: &'s dyn Signer,
+    payer: AnySigner<'s>,
     balance: u64,
     sent: Vec<Arc<Receipt>>,
 }
 
 impl<'s> Sender<'s> {
-    fn new(svm: &'s mut Svm, payer: &'s dyn Signer) -> Self {
+    fn new(svm: &'s mut Svm, payer: AnySigner<'s>) -> Self {
         let balance = svm.balance(&payer.pubkey());
         Self { svm, payer, balance, sent: Vec::new() }
     }
@@ -230,7 +231,7 @@ impl<'s> Sender<'s> {
     fn send(
         &mut self,
         instructions: &[Instruction],
-        signers: &[&dyn Signer],
+        signers: &[AnySigner<'_>],
     ) -> Result<(), FailedTransaction> {
         let mut all = vec![self.payer];
         for signer in signers {
@@ -238,7 +239,7 @@ impl<'s> Sender<'s> {
                 all.push(*signer);
             }
         }
-        self.sent.push(self.svm.send_instructions(instructions, &all)?);
+        self.sent.push(self.svm.send_signed_by(instructions, &all)?);
         Ok(())
     }
 
@@ -253,14 +254,14 @@ impl<'s> Sender<'s> {
     fn fill_buffer(
         &mut self,
         elf: &[u8],
-        authority: &dyn Signer,
+        authority: AnySigner<'_>,
     ) -> Result<Keypair, FailedTransaction> {
         let buffer = self.unused_buffer(&authority.pubkey());
         let (payer, to, owner) = (self.payer.pubkey(), buffer.pubkey(), authority.pubkey());
         let bytes = BUFFER_HEADER_BYTES.saturating_add(elf.len());
         let lamports = self.svm.minimum_balance_for_rent_exemption(bytes);
         let create = loader::create_buffer(&payer, &to, &owner, lamports, elf.len());
-        self.send(&create, &[&buffer])?;
+        self.send(&create, &[buffer.as_signer()])?;
         let chunk = chunk_bytes(&payer, &to, &owner);
         for (offset, bytes) in (0_u32..).step_by(chunk).zip(elf.chunks(chunk)) {
             self.send(&[loader::write(&to, &owner, offset, bytes)], &[authority])?;
@@ -342,9 +343,9 @@ impl Svm {
     /// If the file may not be deployed, if the balance is too low, or if a transaction fails.
     pub fn deploy(
         &mut self,
-        program: &dyn Signer,
+        program: &(impl AsSigner + ?Sized),
         file: impl ProgramFile,
-        authority: &dyn Signer,
+        authority: &(impl AsSigner + ?Sized),
     ) -> Result<Deployment, DeployError> {
         self.deploy_with(program, file, authority, authority, &DeployOptions::default())
     }
@@ -355,12 +356,14 @@ impl Svm {
     /// As [`Svm::deploy`].
     pub fn deploy_with(
         &mut self,
-        program: &dyn Signer,
+        program: &(impl AsSigner + ?Sized),
         file: impl ProgramFile,
-        authority: &dyn Signer,
-        payer: &dyn Signer,
+        authority: &(impl AsSigner + ?Sized),
+        payer: &(impl AsSigner + ?Sized),
         options: &DeployOptions,
     ) -> Result<Deployment, DeployError> {
+        let [program, authority, payer] =
+            [program.as_signer(), authority.as_signer(), payer.as_signer()];
         let elf = self.read_deployable(file)?;
         let capacity = options.file_bytes_max.unwrap_or(elf.len());
         if elf.len() > capacity {
@@ -378,10 +381,11 @@ impl Svm {
         let rent = rent_of(PROGRAM_DATA_HEADER_BYTES, capacity)
             .max(rent_of(BUFFER_HEADER_BYTES, capacity));
         let lamports = rent.saturating_add(program_lamports);
-        self.check_balance(payer, authority, lamports, elf.len())?;
+        self.check_balance(&payer.pubkey(), &authority.pubkey(), lamports, elf.len())?;
         let mut sender = Sender::new(self, payer);
         let buffer = sender.fill_buffer(&elf, authority)?;
-        let [from, id, to, owner] = [payer, program, &buffer, authority].map(|it| it.pubkey());
+        let [from, id, to, owner] =
+            [payer, program, buffer.as_signer(), authority].map(|it| it.pubkey());
         let mut last = loader::deploy(&from, &id, &to, &owner, program_lamports, capacity).to_vec();
         if options.is_final {
             last.push(loader::set_authority(&program_data_key(&id), &owner, None));
@@ -402,7 +406,7 @@ impl Svm {
         &mut self,
         program: &Pubkey,
         file: impl ProgramFile,
-        authority: &dyn Signer,
+        authority: &(impl AsSigner + ?Sized),
     ) -> Result<Deployment, DeployError> {
         self.upgrade_with(program, file, authority, authority, &UpgradeOptions::default())
     }
@@ -415,10 +419,11 @@ impl Svm {
         &mut self,
         program: &Pubkey,
         file: impl ProgramFile,
-        authority: &dyn Signer,
-        payer: &dyn Signer,
+        authority: &(impl AsSigner + ?Sized),
+        payer: &(impl AsSigner + ?Sized),
         options: &UpgradeOptions,
     ) -> Result<Deployment, DeployError> {
+        let [authority, payer] = [authority.as_signer(), payer.as_signer()];
         let elf = self.read_deployable(file)?;
         let (capacity, current) = self.program_data(program)?;
         if current != Some(authority.pubkey()) {
@@ -428,7 +433,7 @@ impl Svm {
         let rent =
             self.minimum_balance_for_rent_exemption(BUFFER_HEADER_BYTES.saturating_add(elf.len()));
         let lamports = rent.saturating_add(self.extension_lamports(program, extension));
-        self.check_balance(payer, authority, lamports, elf.len())?;
+        self.check_balance(&payer.pubkey(), &authority.pubkey(), lamports, elf.len())?;
         let mut sender = Sender::new(self, payer);
         if extension > 0 {
             sender.extend(program, extension)?;
@@ -512,10 +517,11 @@ impl Svm {
         &mut self,
         program: &Pubkey,
         additional_bytes: u32,
-        payer: &dyn Signer,
+        payer: &(impl AsSigner + ?Sized),
     ) -> Result<Arc<Receipt>, FailedTransaction> {
+        let payer = payer.as_signer();
         let extend = loader::extend(program, &payer.pubkey(), additional_bytes);
-        let receipt = self.send_instructions(&[extend], &[payer])?;
+        let receipt = self.send_signed_by(&[extend], &[payer])?;
         self.warp_by_slots(1);
         Ok(receipt)
     }
@@ -527,12 +533,12 @@ impl Svm {
     pub fn set_program_authority(
         &mut self,
         program: &Pubkey,
-        authority: &dyn Signer,
+        authority: &(impl AsSigner + ?Sized),
         new: Option<&Pubkey>,
     ) -> Result<Arc<Receipt>, FailedTransaction> {
-        let data = program_data_key(program);
+        let (data, authority) = (program_data_key(program), authority.as_signer());
         let change = loader::set_authority(&data, &authority.pubkey(), new);
-        self.send_instructions(&[change], &[authority])
+        self.send_signed_by(&[change], &[authority])
     }
 
     /// Closes a program permanently; its lamports go to `recipient`.
@@ -542,11 +548,12 @@ impl Svm {
     pub fn close_program(
         &mut self,
         program: &Pubkey,
-        authority: &dyn Signer,
+        authority: &(impl AsSigner + ?Sized),
         recipient: &Pubkey,
     ) -> Result<Arc<Receipt>, FailedTransaction> {
+        let authority = authority.as_signer();
         let close = loader::close_program(program, recipient, &authority.pubkey());
-        self.send_instructions(&[close], &[authority])
+        self.send_signed_by(&[close], &[authority])
     }
 
     fn read_deployable(&self, file: impl ProgramFile) -> Result<Vec<u8>, ProgramError> {
@@ -573,22 +580,21 @@ impl Svm {
     /// buffer.
     fn check_balance(
         &self,
-        payer: &dyn Signer,
-        authority: &dyn Signer,
+        payer: &Pubkey,
+        authority: &Pubkey,
         lamports: u64,
         file_bytes: usize,
     ) -> Result<(), DeployError> {
-        let (payer, authority) = (payer.pubkey(), authority.pubkey());
         let is_same = payer == authority;
-        let chunk = chunk_bytes(&payer, &Pubkey::default(), &authority);
+        let chunk = chunk_bytes(payer, &Pubkey::default(), authority);
         let writes = file_bytes.div_ceil(chunk) as u64;
         // Besides the writes, the first transaction is signed by payer and buffer, the last one by
         // payer and by program or authority.
         let signatures = writes.saturating_mul(if is_same { 1 } else { 2 }).saturating_add(4);
         let fees = signatures.saturating_mul(LAMPORTS_PER_SIGNATURE);
-        let (cost, balance) = (lamports.saturating_add(fees), self.balance(&payer));
+        let (cost, balance) = (lamports.saturating_add(fees), self.balance(payer));
         if balance < cost {
-            return Err(DeployError::TooExpensive { payer, balance, cost });
+            return Err(DeployError::TooExpensive { payer: *payer, balance, cost });
         }
         Ok(())
     }

@@ -151,7 +151,7 @@ impl Svm {
         processed.accounts = changes(instructions, after, found, processed.result.is_ok());
         let failed_instruction = recorder.failed_instruction(&processed);
         let message = VersionedMessage::Legacy(message);
-        let transaction = VersionedTransaction { signatures: Vec::new(), message };
+        let transaction = VersionedTransaction { signatures: Vec::new(), message }.into();
         let (slot, rent) = (self.slot(), self.rent());
         let evidence = self.evidence(&processed, &overlay);
         let mut receipt = Receipt {

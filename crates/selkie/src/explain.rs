@@ -22,6 +22,7 @@ use crate::{
     interface::{Interface, NamedAccount},
     names,
     receipt::{FailedAccount, FailedInstruction, Receipt},
+    signer::AnySigner,
     svm::Svm,
 };
 
@@ -381,7 +382,7 @@ impl Svm {
     pub(crate) fn explain_signers(
         &self,
         instructions: &[Instruction],
-        signers: &[&dyn Signer],
+        signers: &[AnySigner<'_>],
     ) -> Vec<String> {
         let given: Vec<Pubkey> = signers.iter().filter_map(|it| it.try_pubkey().ok()).collect();
         let message = VersionedMessage::Legacy(Message::new(instructions, given.first()));

@@ -14,17 +14,14 @@ pub(crate) type Entry = Arc<Receipt>;
 
 /// The most recent receipts, bounded in number: adding one evicts the oldest.
 ///
-/// Lookups search linearly, comparing the first bytes of signatures: transactions are sent far more
-/// often than looked up, so there is no index to maintain.
+/// Lookups search linearly: transactions are sent far more often than looked up, and an index would make
+/// the signature of each, which takes longer than processing it. A lookup makes those of the receipts
+/// that it passes, once.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     /// Oldest first.
-    entries: VecDeque<(u64, Entry)>,
+    entries: VecDeque<Entry>,
     capacity: usize,
-}
-
-fn first_bytes(signature: &Signature) -> u64 {
-    signature.as_array().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 impl History {
@@ -39,24 +36,19 @@ impl History {
     /// Returns the newest receipt with this signature. Without signature checks there may be
     /// several.
     pub(crate) fn get(&self, signature: &Signature) -> Option<&Entry> {
-        let first = first_bytes(signature);
-        let mut newest_first = self.entries.iter().rev();
-        let found =
-            newest_first.find(|(known, it)| *known == first && it.signature() == *signature);
-        found.map(|(_, entry)| entry)
+        self.entries.iter().rev().find(|it| it.signature() == *signature)
     }
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries.iter().map(|(_, entry)| entry)
+        self.entries.iter()
     }
 
     /// Adds a receipt; returns the evicted one.
     pub(crate) fn push(&mut self, entry: Entry) -> Option<Entry> {
         let is_full = self.entries.len() >= self.capacity;
         let evicted = if is_full { self.entries.pop_front() } else { None };
-        let first = entry.transaction.signatures.first().map_or(0, first_bytes);
-        self.entries.push_back((first, entry));
-        evicted.map(|(_, entry)| entry)
+        self.entries.push_back(entry);
+        evicted
     }
 
     /// Undoes [`History::push`]: removes the newest receipt, which it returns, and restores the evicted
@@ -64,8 +56,8 @@ impl History {
     pub(crate) fn undo_push(&mut self, evicted: Option<Entry>) -> Option<Entry> {
         let removed = self.entries.pop_back();
         if let Some(evicted) = evicted {
-            self.entries.push_front((first_bytes(&evicted.signature()), evicted));
+            self.entries.push_front(evicted);
         }
-        removed.map(|(_, entry)| entry)
+        removed
     }
 }

@@ -21,6 +21,7 @@
 //! | [`Crash`] | whether a program panicked or trapped, rather than returned an error |
 //! | [`TrapReport`] | why and where a program trapped: instruction, function, source line |
 //! | [`Receipt`], [`FailedTransaction`] | the result of a transaction: logs, compute units, account changes, failure |
+//! | [`SignedTransaction`], [`AsSigner`] | a transaction whose signatures may be made when they are read; those who sign |
 //! | [`Check`] | expectations on a receipt, for assertions |
 //! | [`fixture`] | a transaction recorded with the state it needs, to be replayed |
 //! | [`names`] | names of accounts, shown beside their addresses |
@@ -66,6 +67,7 @@ mod report;
 mod returned;
 mod send;
 mod sign;
+mod signer;
 mod state_file;
 mod store;
 mod svm;
@@ -79,7 +81,8 @@ pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
     self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget,
     Detail, Engine, Environment, EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector,
-    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData, SyscallCall,
+    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData,
+    SignedTransaction, SyscallCall,
     syscalls::custom::{SyscallContext, SyscallFailure},
     sysvars::SysvarError,
 };
@@ -117,6 +120,7 @@ pub use crate::{
     returned::{ErrorPlace, ErrorTracer, ReturnedError},
     send::{IntoTransaction, MalformedTransaction},
     sign::{address, keypair},
+    signer::{AnySigner, AsSigner, SignerList},
     state_file::StateFileError,
     svm::{AccountFilter, AirdropError, Svm},
     time::WarpError,

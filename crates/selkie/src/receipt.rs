@@ -9,7 +9,7 @@ use std::{
 use selkie_inspect::{SourceMap, debug_file};
 use selkie_svm::{
     AccountChange, Detail, Inspector, InvokeContext, Machine, MemoryMap, Next, Processed,
-    SyscallCall, program_cache::ProgramFile, stop::Trap,
+    SignedTransaction, SyscallCall, program_cache::ProgramFile, stop::Trap,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
@@ -18,7 +18,6 @@ use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 use solana_signature::Signature;
-use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
@@ -58,8 +57,8 @@ pub enum Stage {
 pub struct Receipt {
     /// The stage at which processing ended.
     pub stage: Stage,
-    /// The transaction.
-    pub transaction: VersionedTransaction,
+    /// The transaction. Its signatures are made when they are read, if it was signed here.
+    pub transaction: SignedTransaction,
     /// The slot in which it was processed.
     pub slot: u64,
     /// The rent parameters of that slot.
@@ -151,7 +150,7 @@ impl Receipt {
     pub(crate) fn empty() -> Self {
         Self {
             stage: Stage::Dropped,
-            transaction: VersionedTransaction::default(),
+            transaction: SignedTransaction::default(),
             slot: 0,
             rent: Rent::default(),
             failed_instruction: None,
@@ -162,7 +161,7 @@ impl Receipt {
 
     /// Returns the receipt of a dropped transaction.
     pub(crate) fn dropped(
-        transaction: VersionedTransaction,
+        transaction: SignedTransaction,
         slot: u64,
         rent: Rent,
         why: TransactionError,
@@ -240,22 +239,22 @@ impl Receipt {
     }
 
     /// Returns the transaction's first signature, by which it is known; the default one if it has
-    /// none.
+    /// none. It is made on the first call, if the transaction was signed here.
     #[must_use]
     pub fn signature(&self) -> Signature {
-        self.transaction.signatures.first().copied().unwrap_or_default()
+        self.transaction.signature().unwrap_or_default()
     }
 
     /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &VersionedMessage {
-        &self.transaction.message
+        self.transaction.message()
     }
 
     /// Returns the message's recent blockhash or durable nonce.
     #[must_use]
     pub fn blockhash(&self) -> &Hash {
-        self.transaction.message.recent_blockhash()
+        self.message().recent_blockhash()
     }
 
     /// Returns whether the transaction succeeded.
@@ -319,7 +318,7 @@ impl Receipt {
             self.accounts.get(usize::from(*index)).map(|change| change.key).unwrap_or_default()
         };
         let mut invocations = Vec::new();
-        let top_level = self.transaction.message.instructions().iter();
+        let top_level = self.message().instructions().iter();
         for (index, (it, units)) in top_level.zip(&self.instruction_compute_units).enumerate() {
             invocations.push(Invocation {
                 instruction_index: index,

@@ -1,6 +1,9 @@
 //! Conversion of transactions and wire bytes to sanitized transactions.
 
-use selkie_svm::{FeatureSet, transaction::Transaction as Sanitized};
+use selkie_svm::{
+    FeatureSet, SignedTransaction,
+    transaction::{Rejected, Transaction as Sanitized},
+};
 use solana_signature::Signature;
 use solana_transaction::{Transaction, versioned::VersionedTransaction};
 use solana_transaction_error::TransactionError;
@@ -23,11 +26,31 @@ pub struct MalformedTransaction {
     pub error: TransactionError,
 }
 
+impl From<Box<Rejected>> for MalformedTransaction {
+    fn from(rejected: Box<Rejected>) -> Self {
+        let Rejected { signed, error } = *rejected;
+        Self { signature: signed.signature(), error }
+    }
+}
+
+/// A transaction whose signatures may be made later, such as that of a receipt.
+impl IntoTransaction for SignedTransaction {
+    #[inline]
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
+        Sanitized::of(self, features).map_err(MalformedTransaction::from)
+    }
+}
+
+impl IntoTransaction for &SignedTransaction {
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
+        self.clone().into_transaction(features)
+    }
+}
+
 impl IntoTransaction for VersionedTransaction {
     #[inline]
     fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        let signature = self.signatures.first().copied();
-        Sanitized::new(self, features).map_err(|error| MalformedTransaction { signature, error })
+        SignedTransaction::from(self).into_transaction(features)
     }
 }
 

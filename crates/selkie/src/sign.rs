@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selkie_svm::transaction::Transaction as Sanitized;
+use selkie_svm::{SignedTransaction, transaction::Transaction as Sanitized};
 use sha2::{Digest, Sha256};
 use solana_instruction::Instruction;
 use solana_keypair::Keypair;
@@ -15,7 +15,8 @@ use solana_transaction_error::TransactionError;
 use crate::{
     names,
     receipt::{FailedTransaction, Receipt},
-    send::MalformedTransaction,
+    send::{IntoTransaction as _, MalformedTransaction},
+    signer::{AnySigner, SignerList},
     svm::Svm,
 };
 
@@ -51,26 +52,36 @@ impl Svm {
         signers: &[&dyn Signer],
     ) -> Result<VersionedTransaction, SignerError> {
         let payer = signers.first().map(|signer| signer.pubkey());
-        let blockhash = self.latest_blockhash();
-        let message = Message::new_with_blockhash(instructions, payer.as_ref(), &blockhash);
-        VersionedTransaction::try_new(VersionedMessage::Legacy(message), signers)
+        VersionedTransaction::try_new(self.message(instructions, payer), signers)
     }
 
     /// Signs and sends a transaction of these instructions. The first signer pays the fee. If the
     /// same transaction was processed before, it first advances the blockhash.
+    ///
+    /// If all signers are keypairs, their signatures are made when the receipt's are read: this takes a
+    /// small part of the time of [`Svm::sign`] and [`Svm::send`], with the same results.
     ///
     /// # Errors
     /// As [`Svm::send`]. A transaction with a missing or superfluous signer is dropped.
     pub fn send_instructions(
         &mut self,
         instructions: &[Instruction],
-        signers: &[&dyn Signer],
+        signers: &(impl SignerList + ?Sized),
     ) -> Result<Arc<Receipt>, FailedTransaction> {
-        let mut transaction = self.sanitized(instructions, signers)?;
+        self.send_signed_by(instructions, &signers.signers())
+    }
+
+    pub(crate) fn send_signed_by(
+        &mut self,
+        instructions: &[Instruction],
+        signers: &[AnySigner<'_>],
+    ) -> Result<Arc<Receipt>, FailedTransaction> {
+        let keypairs = self.keyring.keypairs(signers);
+        let mut transaction = self.sanitized(instructions, signers, keypairs.as_deref())?;
         let blockhash_queue = &self.journal.state().blockhash_queue;
         if blockhash_queue.has_processed(transaction.blockhash(), transaction.message_id()) {
             self.advance_blockhash();
-            transaction = self.sanitized(instructions, signers)?;
+            transaction = self.sanitized(instructions, signers, keypairs.as_deref())?;
         }
         self.send(transaction)
     }
@@ -78,17 +89,28 @@ impl Svm {
     fn sanitized(
         &self,
         instructions: &[Instruction],
-        signers: &[&dyn Signer],
+        signers: &[AnySigner<'_>],
+        keypairs: Option<&[Arc<Keypair>]>,
     ) -> Result<Sanitized, FailedTransaction> {
-        let signed = self.sign(instructions, signers);
+        let message = self.message(instructions, signers.first().map(Signer::pubkey));
+        let signed = match keypairs {
+            Some(keypairs) => SignedTransaction::by(message, keypairs),
+            None => VersionedTransaction::try_new(message, signers).map(SignedTransaction::from),
+        };
         let signed = signed.map_err(|why| {
             let mut notes = vec![why.to_string()];
             notes.extend(self.explain_signers(instructions, signers));
             self.unsigned(notes)
         })?;
-        let signature = signed.signatures.first().copied();
-        Sanitized::new(signed, self.features())
-            .map_err(|error| self.dropped(MalformedTransaction { signature, error }, Vec::new()))
+        signed
+            .into_transaction(self.features())
+            .map_err(|malformed| self.dropped(malformed, Vec::new()))
+    }
+
+    fn message(&self, instructions: &[Instruction], payer: Option<Pubkey>) -> VersionedMessage {
+        let blockhash = self.latest_blockhash();
+        let message = Message::new_with_blockhash(instructions, payer.as_ref(), &blockhash);
+        VersionedMessage::Legacy(message)
     }
 
     /// Returns the failure of a transaction that could not be signed.

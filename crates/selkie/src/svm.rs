@@ -27,6 +27,7 @@ use crate::{
     receipt::{Evidence, FailedTransaction, FailureRecorder, Receipt, Stage},
     recording,
     send::{IntoTransaction, MalformedTransaction},
+    signer::Keyring,
 };
 
 /// A Solana chain inside the test process: accounts, programs and a clock, changed by transactions
@@ -70,6 +71,8 @@ pub struct Svm {
     pub(crate) origins: Option<Arc<Origins>>,
     /// The names that were given to accounts; `None` if none was.
     pub(crate) names: Option<Arc<Given>>,
+    /// The keypairs that have signed.
+    pub(crate) keyring: Keyring,
     /// Whether every receipt keeps what [`Receipt::replay`] needs.
     pub(crate) keeps_replays: bool,
     /// Whether transactions are written to the folder of recordings.
@@ -138,6 +141,7 @@ impl Svm {
             transaction_budget: None,
             origins: None,
             names: None,
+            keyring: Keyring::default(),
             keeps_replays: recording::is_on(),
             is_recorded: recording::is_on(),
         }
@@ -253,7 +257,7 @@ impl Svm {
             Ok(()) => Vec::new(),
             Err(error) => self.explain_drop(&transaction, error),
         };
-        let (transaction, slot, rent) = (transaction.into_inner(), self.slot(), self.rent());
+        let (transaction, slot, rent) = (transaction.into_signed(), self.slot(), self.rent());
         if let Err(error) = outcome {
             *receipt = Receipt::dropped(transaction, slot, rent, error);
             receipt.processed.notes = notes;
@@ -299,7 +303,7 @@ impl Svm {
     fn malformed(&self, malformed: MalformedTransaction) -> Receipt {
         let signatures = malformed.signature.into_iter().collect();
         let transaction = VersionedTransaction { signatures, ..Default::default() };
-        Receipt::dropped(transaction, self.slot(), self.rent(), malformed.error)
+        Receipt::dropped(transaction.into(), self.slot(), self.rent(), malformed.error)
     }
 
     /// Returns the failure of a transaction that could not be decoded, sanitized or signed.

@@ -12,5 +12,6 @@ pub(crate) mod message_id;
 pub mod nonce;
 pub(crate) mod recent_blockhashes;
 pub(crate) mod rent;
+pub(crate) mod signed;
 pub mod sysvars;
 pub mod transaction;

@@ -21,6 +21,7 @@
 //! | [`Environment`], [`InvokeContext`], [`builtin`] | what instructions run in; builtin programs |
 //! | [`input`] | the input region, serialized, deserialized and explained |
 //! | [`syscalls`] | the handlers of syscalls; custom syscalls |
+//! | [`SignedTransaction`] | a message with signatures, which may be made when they are read |
 //! | [`account`], [`transaction`], [`sysvars`], [`nonce`] | the chain's data |
 //! | [`BlockhashQueue`], [`budget`], [`cost`], [`features`] | ages, fees, costs and limits, features |
 //! | [`error`] | errors with mainnet's texts and numbers |
@@ -54,6 +55,7 @@ pub use crate::{
         key_map::{KeyHasher, KeyMap, KeyState},
         message_id::MessageId,
         nonce,
+        signed::SignedTransaction,
         sysvars::{self, Sysvars},
         transaction::{self, Transaction},
     },

@@ -118,8 +118,10 @@ impl Cluster {
     ) -> Result<Arc<Receipt>> {
         let Some(client) = &self.remote else { return Ok(receipt) };
         let landed = match skip_preflight {
-            false => Landed { slot: client.send(&receipt.transaction)?, error: None },
-            true => client.send_unchecked(&receipt.transaction)?,
+            false => {
+                Landed { slot: client.send(&receipt.transaction.to_versioned())?, error: None }
+            }
+            true => client.send_unchecked(&receipt.transaction.to_versioned())?,
         };
         let mut receipt = Arc::unwrap_or_clone(receipt);
         receipt.slot = landed.slot;

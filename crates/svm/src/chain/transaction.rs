@@ -21,6 +21,7 @@ use crate::chain::{
     },
     features::{Feature, FeatureSet},
     message_id::MessageId,
+    signed::SignedTransaction,
 };
 
 /// The first byte of transactions of version 1.
@@ -29,7 +30,7 @@ const V1_PREFIX: u8 = 0x81;
 /// A sanitized transaction.
 #[derive(Clone, Debug)]
 pub struct Transaction {
-    inner: VersionedTransaction,
+    signed: SignedTransaction,
     message_id: MessageId,
     /// The serialized message, computed on first use.
     message_bytes: OnceLock<Vec<u8>>,
@@ -61,27 +62,45 @@ impl Transaction {
         transaction: VersionedTransaction,
         features: FeatureSet,
     ) -> Result<Self, TransactionError> {
-        check(&transaction, features)?;
-        let message_id = MessageId::of(&transaction.message);
-        Ok(Self { inner: transaction, message_id, message_bytes: OnceLock::new() })
+        Self::of(transaction.into(), features).map_err(|rejected| rejected.error)
     }
 
-    /// Returns the signatures, the fee payer's first.
+    /// Sanitizes a transaction whose signatures may be made later.
+    ///
+    /// # Errors
+    /// As [`Transaction::new`], with the transaction.
+    #[inline]
+    pub fn of(signed: SignedTransaction, features: FeatureSet) -> Result<Self, Box<Rejected>> {
+        if let Err(error) = check(&signed, features) {
+            return Err(Box::new(Rejected { signed, error }));
+        }
+        let message_id = MessageId::of(signed.message());
+        Ok(Self { signed, message_id, message_bytes: OnceLock::new() })
+    }
+
+    /// Returns the signatures, the fee payer's first. Those of a transaction that is signed here are made
+    /// on the first call.
     #[must_use]
     pub fn signatures(&self) -> &[Signature] {
-        &self.inner.signatures
+        self.signed.signatures()
+    }
+
+    /// Returns the message with its signatures.
+    #[must_use]
+    pub fn signed(&self) -> &SignedTransaction {
+        &self.signed
     }
 
     /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &VersionedMessage {
-        &self.inner.message
+        self.signed.message()
     }
 
     /// Returns the serialized message: the bytes that are signed.
     #[must_use]
     pub fn message_bytes(&self) -> &[u8] {
-        self.message_bytes.get_or_init(|| self.inner.message.serialize())
+        self.message_bytes.get_or_init(|| self.message().serialize())
     }
 
     /// Computes the BLAKE3 hash of the message, by which clusters identify it.
@@ -99,25 +118,25 @@ impl Transaction {
     /// Returns the recent blockhash or durable nonce.
     #[must_use]
     pub fn blockhash(&self) -> &Hash {
-        self.inner.message.recent_blockhash()
+        self.message().recent_blockhash()
     }
 
     /// Returns the addresses that the message contains; lookup tables may add more.
     #[must_use]
     pub fn static_keys(&self) -> &[Pubkey] {
-        self.inner.message.static_account_keys()
+        self.message().static_account_keys()
     }
 
     /// Returns the top-level instructions.
     #[must_use]
     pub fn instructions(&self) -> &[CompiledInstruction] {
-        self.inner.message.instructions()
+        self.message().instructions()
     }
 
     /// Returns the number of signers, which are the first addresses.
     #[must_use]
     pub fn signers(&self) -> usize {
-        usize::from(self.inner.message.header().num_required_signatures)
+        usize::from(self.message().header().num_required_signatures)
     }
 
     /// Returns the address of an instruction's program, which is never from a lookup table.
@@ -143,17 +162,33 @@ impl Transaction {
         (usize::from(index) < self.static_keys().len()).then_some(index)
     }
 
-    /// Returns the SDK's transaction.
+    /// Returns the message with its signatures.
+    #[inline]
+    #[must_use]
+    pub fn into_signed(self) -> SignedTransaction {
+        self.signed
+    }
+
+    /// Returns the SDK's transaction, with all signatures.
     #[inline]
     #[must_use]
     pub fn into_inner(self) -> VersionedTransaction {
-        self.inner
+        self.signed.into()
     }
 }
 
-fn check(transaction: &VersionedTransaction, features: FeatureSet) -> Result<(), TransactionError> {
+/// A transaction that is malformed.
+#[derive(Clone, Debug)]
+pub struct Rejected {
+    /// The transaction.
+    pub signed: SignedTransaction,
+    /// What is wrong with it.
+    pub error: TransactionError,
+}
+
+fn check(signed: &SignedTransaction, features: FeatureSet) -> Result<(), TransactionError> {
     let failure = TransactionError::SanitizeFailure;
-    let message = &transaction.message;
+    let message = signed.message();
     if let VersionedMessage::V1(message) = message {
         if !features.has(Feature::TransactionV1) {
             return Err(TransactionError::UnsupportedVersion);
@@ -167,7 +202,11 @@ fn check(transaction: &VersionedTransaction, features: FeatureSet) -> Result<(),
             return Err(failure);
         }
     }
-    transaction.sanitize().map_err(|_| failure.clone())?;
+    message.sanitize().map_err(|_| failure.clone())?;
+    let (count, required) = (signed.signature_count(), message.header().num_required_signatures);
+    if count != usize::from(required) || count > message.static_account_keys().len() {
+        return Err(failure);
+    }
     let instructions = message.instructions();
     if features.has(Feature::StaticInstructionLimit) && instructions.len() > INSTRUCTION_TRACE_MAX {
         return Err(failure);
