@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     write_host()?;
     let mut wrong = Vec::new();
     for kind in kinds {
-        say(&format!("{}", kind.name));
+        say(kind.name);
         let place = kind.build(&selkie).with_context(|| kind.name.to_owned())?;
         for line in place.check(&selkie)? {
             say(&format!("  {line}"));
