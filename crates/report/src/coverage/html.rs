@@ -6,6 +6,9 @@ use core::fmt::Write as _;
 use super::{Files, ReadSource, Share, SourceFile, shares};
 use crate::text::{escaped, percent, thousands};
 
+/// As many files are shown with their lines at first.
+const OPEN_MAX: usize = 8;
+
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px system-ui,sans-serif;margin:2rem auto;max-width:72rem;\
 padding:0 1rem}table{border-collapse:collapse}th,td{padding:.2rem .8rem;text-align:right}\
@@ -36,10 +39,12 @@ pub(super) fn html(files: &Files, source: ReadSource<'_>) -> String {
     }
     row(&mut page, "All", shares(files));
     page += "</tbody></table>\n";
+    // A few sources are read at once, of many the one that is chosen.
+    let open = if files.len() <= OPEN_MAX { " open" } else { "" };
     for (index, (path, file)) in files.iter().enumerate() {
         let _ = writeln!(
             page,
-            "<details id=\"file-{index}\"><summary>{}</summary>\n<pre>{}</pre></details>",
+            "<details id=\"file-{index}\"{open}><summary>{}</summary>\n<pre>{}</pre></details>",
             escaped(path),
             lines(file, source(path).as_deref())
         );
