@@ -176,3 +176,28 @@ fn inspect_takes_folders() {
     let output = selkie(&folder, &["inspect", "all", "-o", "call.html"]);
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{output:?}");
 }
+
+#[test]
+fn debug_information_is_found_where_the_program_was_built() {
+    let root = folder("replays-built");
+    let caches = root.join("caches");
+    let run = |folder: &Path, arguments: &[&str]| {
+        let output = selkie_with(folder, arguments, &[("XDG_CACHE_HOME", &caches)]);
+        assert_eq!(output.code, Some(0), "{output:?}");
+        output
+    };
+    run(&root, &["new", "vault", "--library", &repository().display().to_string()]);
+    run(&root.join("vault"), &["build", "--out-dir", "../built"]);
+    // The program alone goes elsewhere, and only its code is left.
+    fs::create_dir(root.join("here")).expect("the folder is writable");
+    fs::copy(root.join("built/vault.so"), root.join("here/p.so")).expect("it was built");
+    let input = root.join("vault/input.json").display().to_string();
+    let here = root.join("here");
+    run(&here, &["run", "p.so", "--input", &input, "--save-replay", "a.replay"]);
+    fs::remove_file(here.join("p.so")).expect("it is there");
+    let replay = fs::read_to_string(here.join("a.replay")).expect("it was written");
+    let lines = replay.lines().filter(|it| !it.contains("symbols"));
+    fs::write(here.join("a.replay"), lines.collect::<Vec<_>>().join("\n")).expect("it is writable");
+    let covered = run(&here, &["coverage", "a.replay"]);
+    assert!(covered.stdout.contains("vault.s"), "{covered:?}");
+}

@@ -9,16 +9,18 @@
 //!    folder and of those above it, so that a member of a workspace finds the workspace's. In a test,
 //!    also the target folder that the test was built in, which `--target-dir` may have named.
 //! 3. The current folder.
+//! 4. Where `selkie build` has written a program with the same code: its folder of caches says where, under a
+//!    hash of the code.
 
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use selkie_elf::Sections;
-use selkie_isa::input;
+use selkie_isa::{input, symbol::murmur3};
 
 use crate::code;
 
@@ -55,8 +57,55 @@ pub fn debug_file(program: &Path, elf: &[u8]) -> Option<DebugFile> {
         let folders = debug_folders(Path::new(""));
         let files = folders.iter().flat_map(|folder| program_files(folder));
         // Without debug information, a file has nothing to add.
-        files.filter_map(|path| read(&path)).find(|it| has_lines(&it.bytes))
+        let mut found = files.filter_map(|path| read(&path)).filter(|it| has_lines(&it.bytes));
+        found.next().or_else(|| read(&built_elsewhere(elf)?))
     })
+}
+
+/// Returns the user's folder of Selkie's caches; `None` if there is no home folder.
+#[must_use]
+#[allow(clippy::disallowed_methods, reason = "the user's folders are in the environment")]
+pub fn caches() -> Option<PathBuf> {
+    let caches = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    Some(caches.or_else(|| Some(env::home_dir()?.join(".cache")))?.join("selkie"))
+}
+
+/// Where the paths of debug information are, in the folder of caches.
+const BUILT: &str = "built";
+
+/// How many programs are remembered.
+const BUILT_MAX: usize = 256;
+
+/// Remembers where the debug information of a program is that was written, for [`built_elsewhere`].
+///
+/// # Errors
+/// If the folder of caches cannot be written.
+pub fn remember_built(debug: &Path, elf: &[u8]) -> io::Result<()> {
+    let Some(file) = remembered(elf) else { return Ok(()) };
+    let Some(folder) = file.parent() else { return Ok(()) };
+    fs::create_dir_all(folder)?;
+    fs::write(&file, std::path::absolute(debug)?.as_os_str().as_encoded_bytes())?;
+    let entries = fs::read_dir(folder)?.flatten();
+    let dated = entries.filter_map(|it| Some((it.metadata().ok()?.modified().ok()?, it.path())));
+    let mut dated: Vec<_> = dated.collect();
+    dated.sort_unstable_by(|left, right| right.cmp(left));
+    dated.iter().skip(BUILT_MAX).try_for_each(|(_, path)| fs::remove_file(path))
+}
+
+/// Returns where `selkie build` has written debug information of a program with this code last, in whatever
+/// folder. The file may be another one by now.
+#[must_use]
+pub fn built_elsewhere(elf: &[u8]) -> Option<PathBuf> {
+    let path = input::text(&remembered(elf)?, input::TEXT_BYTES_MAX).ok()?;
+    Some(PathBuf::from(path)).filter(|it| it.is_file())
+}
+
+/// Returns the file that has the path for a program's code. A hash that two programs share does no harm:
+/// the code in the file that it leads to is compared.
+fn remembered(elf: &[u8]) -> Option<PathBuf> {
+    let text = code(elf).filter(|it| !it.is_empty())?;
+    let name = format!("{:08x}-{}", murmur3(text), text.len());
+    Some(caches()?.join(BUILT).join(name))
 }
 
 /// Whether an ELF file has source lines of its code.

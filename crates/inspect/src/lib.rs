@@ -43,7 +43,10 @@ pub mod symbols;
 pub use crate::{
     backtrace::{Backtrace, BacktraceFrame},
     cfg::{Block, DotOptions, Graph},
-    debug_files::{DebugFile, debug_file, debug_folders, has_lines, program_files, target_folders},
+    debug_files::{
+        DebugFile, built_elsewhere, caches, debug_file, debug_folders, has_lines, program_files,
+        remember_built, target_folders,
+    },
     error_enums::{ErrorEnum, error_enums},
     listing::{Line, Listing, TextOptions},
     names::Labels,

@@ -12,8 +12,8 @@ use selkie::{
     runtime::{Purpose, elf_environment},
 };
 use selkie_inspect::{
-    Graph, Labels, Program, SourceMap, Style, code, debug_folders, demangle, has_lines,
-    instruction_text, program_files,
+    Graph, Labels, Program, SourceMap, Style, built_elsewhere, code, debug_folders, demangle,
+    has_lines, instruction_text, program_files,
 };
 use selkie_isa::{input, layout::SLOT_BYTES};
 
@@ -85,6 +85,16 @@ impl DebugFiles {
         self.best(elf).filter(|best| telling(&best.bytes) >= telling(elf))
     }
 
+    /// Returns the file with a program's code that `selkie build` has written to another folder, if none was
+    /// added that has lines and the program has none itself.
+    fn elsewhere(&self, elf: &[u8]) -> Option<DebugFile> {
+        let is_told = has_lines(elf) || self.best(elf).is_some_and(|it| has_lines(&it.bytes));
+        let path = built_elsewhere(elf).filter(|_| !is_told)?;
+        let bytes = input::read(&path, input::FILE_BYTES_MAX).ok()?;
+        let text = code(&bytes).filter(|it| Some(*it) == code(elf))?.to_vec();
+        Some(DebugFile { path, bytes, text })
+    }
+
     fn best(&self, elf: &[u8]) -> Option<&DebugFile> {
         let text = code(elf)?;
         let same = self.files.iter().filter(|file| file.text == text);
@@ -134,7 +144,8 @@ impl ProgramView {
         files: &DebugFiles,
         given: Option<String>,
     ) -> Option<Self> {
-        let file = files.find(&elf);
+        let elsewhere = files.elsewhere(&elf);
+        let file = elsewhere.as_ref().or_else(|| files.find(&elf));
         let bytes = file.map_or(&elf, |file| &file.bytes);
         let program = open(&elf)?.with_names_of(bytes);
         let map = SourceMap::load(bytes.as_slice());

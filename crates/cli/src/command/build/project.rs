@@ -17,7 +17,7 @@ use selkie_build::{
     sizes::Sizes,
     stamp::Stamp,
 };
-use selkie_inspect::SourceMap;
+use selkie_inspect::{SourceMap, remember_built};
 use selkie_link::Statics;
 use selkie_svm::{FeatureSet, Purpose, check_file};
 use serde_json::{Value, json};
@@ -380,6 +380,8 @@ impl<'a> Job<'a> {
         for (path, bytes) in [(&program, &forms.program), (&debug, &forms.debug)] {
             files::write_with_folders(path, bytes)?;
         }
+        // Without it, tools find the debug information beside the program, and in target folders.
+        let _ = remember_built(&debug, &forms.program);
         if self.output.is_some() {
             return Ok(vec![program, debug]);
         }
