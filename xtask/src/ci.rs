@@ -1,6 +1,6 @@
 //! `cargo xtask ci` and `cargo xtask test`: all checks that a change must pass.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{fs, path::PathBuf, process::Command, time::SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
 
