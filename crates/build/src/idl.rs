@@ -78,6 +78,7 @@ pub fn build(
     let metadata = metadata(toolchain.cargo(), manifest)?;
     let name = library(&metadata, manifest)?;
     let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target"));
+    let target = options.target.clone().unwrap_or(target);
     let mut command = toolchain.cargo();
     command.args(["test", "--lib", TESTS, "--features", FEATURE, "--manifest-path"]).arg(manifest);
     command.arg("--target-dir").arg(target.join("selkie").join("idl")).args(&options.cargo);

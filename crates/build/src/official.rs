@@ -57,12 +57,16 @@ pub fn build(
     let metadata = metadata(Command::new("cargo"), manifest)?;
     let name = library(&metadata, manifest)?;
     let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target"));
+    let target = options.target.clone().unwrap_or(target);
     let folder = target.join("selkie").join("official").join(options.version.to_string());
     let mut command = Command::new("cargo");
     command.args(["build-sbf", "--arch", &options.version.to_string(), "--manifest-path"]);
     command.arg(manifest).arg("--sbf-out-dir").arg(&folder);
-    if !options.cargo.is_empty() {
+    if options.target.is_some() || !options.cargo.is_empty() {
         command.arg("--").args(&options.cargo);
+    }
+    if options.target.is_some() {
+        command.arg("--target-dir").arg(&target);
     }
     run(&mut command, progress)?;
     let path = folder.join(&name).with_extension("so");

@@ -23,6 +23,8 @@ pub struct Options {
     pub defines: Vec<(String, i64)>,
     /// Additional arguments of cargo: features, `--locked`, `--offline`.
     pub cargo: Vec<String>,
+    /// Cargo's target folder; `None` for the one that variables and cargo's configuration name.
+    pub target: Option<PathBuf>,
     /// How the linker treats writable variables.
     pub statics: selkie_link::Statics,
 }

@@ -190,6 +190,7 @@ impl<'a> Job<'a> {
             true => PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")),
             false => usual_target(manifest),
         };
+        let target = options.target.clone().unwrap_or(target);
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or("."));
         let specification = target.join("selkie").join(target::NAME).with_extension("json");
         let llvm = Llvm::of(toolchain, &options.cache)?;

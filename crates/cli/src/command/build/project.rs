@@ -135,18 +135,39 @@ struct Made {
     sizes: Option<Sizes>,
 }
 
+/// Splits cargo's option for the target folder off its arguments: builds pass one themselves.
+fn take_target_dir(arguments: &[String]) -> (Option<PathBuf>, Vec<String>) {
+    const OPTION: &str = "--target-dir";
+    let (mut target, mut others) = (None, Vec::new());
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let value = match argument.strip_prefix(OPTION) {
+            Some("") => arguments.next().map(String::as_str),
+            Some(rest) => rest.strip_prefix('='),
+            None => None,
+        };
+        match value {
+            Some(folder) => target = std::path::absolute(folder).ok(),
+            None => others.push(argument.clone()),
+        }
+    }
+    (target, others)
+}
+
 impl<'a> Job<'a> {
     #[allow(clippy::disallowed_methods, reason = "cargo's own variables")]
     fn new(project: &'a Project, args: &'a BuildArgs, output: Option<PathBuf>) -> Result<Self> {
         let cache = folders::caches().advise("XDG_CACHE_HOME names a folder")?.join("build");
         let linker = env::current_exe().context("cannot find the path of selkie")?;
+        let (target, cargo) = take_target_dir(&args.cargo);
         let options = Options {
             version: args.assembler.arch,
             toolchain: args.toolchain.clone(),
             linker,
             includes: args.assembler.include.clone(),
             defines: args.assembler.defines.clone(),
-            cargo: args.cargo.clone(),
+            cargo,
+            target,
             statics: if args.no_statics { Statics::Refuse } else { Statics::Heap },
             cache,
         };
@@ -438,5 +459,24 @@ impl Progress for Shown<'_> {
 
     fn output(&mut self, text: &str) {
         let _ = self.ui.aside(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_folder_is_no_argument_of_cargo() {
+        let check = |arguments: &[&str], folder: Option<&str>, others: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
+            let (target, left) = take_target_dir(&arguments);
+            assert_eq!(target, folder.map(PathBuf::from), "{arguments:?}");
+            assert_eq!(left, others, "{arguments:?}");
+        };
+        check(&["--target-dir", "/out", "--locked"], Some("/out"), &["--locked"]);
+        check(&["--locked", "--target-dir=/out"], Some("/out"), &["--locked"]);
+        check(&["--features", "a"], None, &["--features", "a"]);
+        check(&["--target-dir"], None, &["--target-dir"]);
     }
 }
