@@ -9,8 +9,8 @@
 //!    folder and of those above it, so that a member of a workspace finds the workspace's. In a test,
 //!    also the target folder that the test was built in, which `--target-dir` may have named.
 //! 3. The current folder.
-//! 4. Where `selkie build` has written a program with the same code: its folder of caches says where, under a
-//!    hash of the code.
+//! 4. Where `selkie build` has written a program with the same code to another folder that was named: its
+//!    folder of caches says where, under a hash of the code.
 
 use std::{
     env,

@@ -401,8 +401,13 @@ impl<'a> Job<'a> {
         for (path, bytes) in [(&program, &forms.program), (&debug, &forms.debug)] {
             files::write_with_folders(path, bytes)?;
         }
-        // Without it, tools find the debug information beside the program, and in target folders.
-        let _ = remember_built(&debug, &forms.program);
+        // In the usual folder, tools find it without a note.
+        let is_usual =
+            self.output.is_none() && self.args.out_dir.is_none() && self.options.target.is_none();
+        if !is_usual {
+            // What cannot be noted is found beside the program.
+            let _ = remember_built(&debug, &forms.program);
+        }
         if self.output.is_some() {
             return Ok(vec![program, debug]);
         }
