@@ -18,19 +18,6 @@ pub(crate) fn write_with_folders(path: &Path, bytes: impl AsRef<[u8]>) -> Result
     write(path, bytes)
 }
 
-/// Removes the oldest files of a folder whose names begin so, beyond a number. What cannot be removed stays.
-pub(crate) fn keep_newest(folder: &Path, prefix: &str, count: usize) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = entries.filter(|it| it.file_name().to_string_lossy().starts_with(prefix));
-    let dated = named.filter_map(|it| Some((it.metadata().ok()?.modified().ok()?, it.path())));
-    let mut dated: Vec<_> = dated.collect();
-    dated.sort_unstable_by(|left, right| right.cmp(left));
-    for (_, path) in dated.iter().skip(count) {
-        // The next command tries it again.
-        let _ = fs::remove_file(path);
-    }
-}
-
 /// Whether the extension is that of an assembly source.
 pub(crate) fn is_source(path: &Path) -> bool {
     let extension = path.extension().and_then(|it| it.to_str());

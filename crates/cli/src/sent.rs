@@ -8,6 +8,7 @@ use selkie::{
     Account, Keypair, Pubkey, Receipt, Signature, Signer as _, TransactionError, VersionedMessage,
     VersionedTransaction,
 };
+use selkie_inspect::keep_newest;
 use selkie_replay::ReplayFile;
 use selkie_report::trace::failure_place;
 use serde_json::{Value, json};
@@ -129,7 +130,8 @@ impl Failed {
         let folder = folder.or_else(|| Some(folders::caches().ok()?.join("sent")))?;
         let path = folder.join(format!("sent-{:.16}.replay", receipt.signature().to_string()));
         files::write_with_folders(&path, replay.to_string()).ok()?;
-        files::keep_newest(&folder, "sent-", FAILED_MAX);
+        // Those that cannot be removed stay until the next failure.
+        let _ = keep_newest(&folder, "sent-", FAILED_MAX);
         Some(Self { place, debug: format!("selkie debug {}", path.display()) })
     }
 }

@@ -119,19 +119,21 @@ fn a_finding_becomes_a_test_of_its_project() {
     assert!(folder.join(format!("target/selkie-findings/{name}.replay")).is_file());
 }
 
+/// Returns the error 7 if the instruction has three bytes of data.
+const RETURNS_7: &str = "
+    .globl entrypoint
+    entrypoint:
+        ldxdw r2, [r1 + 8]
+        mov64 r0, 0
+        jne r2, 3, done
+        mov64 r0, 7
+    done:
+        exit";
+
 #[test]
 fn errors_that_no_recording_has_are_noted() {
     let folder = folder("fuzz-errors");
-    let program = "
-        .globl entrypoint
-        entrypoint:
-            ldxdw r2, [r1 + 8]
-            mov64 r0, 0
-            jne r2, 3, done
-            mov64 r0, 7
-        done:
-            exit";
-    fs::write(folder.join("error.s"), program).expect("the folder is writable");
+    fs::write(folder.join("error.s"), RETURNS_7).expect("the folder is writable");
     fs::write(folder.join("call.json"), r#"{"data": [1, 2]}"#).expect("the folder is writable");
     fs::write(folder.join("bad.json"), r#"{"data": [1, 2, 3]}"#).expect("the folder is writable");
     for (input, expected) in [("call", 0), ("bad", 1)] {
@@ -177,16 +179,7 @@ fn a_search_is_repeated_by_its_seed_and_goes_on_with_its_corpus() {
 #[test]
 fn other_kinds_of_findings_are_asked_for() {
     let folder = folder("fuzz-kinds");
-    let program = "
-        .globl entrypoint
-        entrypoint:
-            ldxdw r2, [r1 + 8]
-            mov64 r0, 0
-            jne r2, 3, done
-            mov64 r0, 7
-        done:
-            exit";
-    fs::write(folder.join("error.s"), program).expect("the folder is writable");
+    fs::write(folder.join("error.s"), RETURNS_7).expect("the folder is writable");
     assert_eq!(found(&folder, &["error.s"]).len(), 0);
     let findings = found(&folder, &["error.s", "--fails-on", "error:7"]);
     assert_eq!(findings[0]["what"], "custom error 7");

@@ -85,11 +85,20 @@ pub fn remember_built(debug: &Path, elf: &[u8]) -> io::Result<()> {
     let Some(folder) = file.parent() else { return Ok(()) };
     fs::create_dir_all(folder)?;
     fs::write(&file, std::path::absolute(debug)?.as_os_str().as_encoded_bytes())?;
+    keep_newest(folder, "", BUILT_MAX)
+}
+
+/// Removes the oldest files of a folder whose names begin so, beyond a number.
+///
+/// # Errors
+/// If the folder cannot be read, or a file not removed.
+pub fn keep_newest(folder: &Path, prefix: &str, count: usize) -> io::Result<()> {
     let entries = fs::read_dir(folder)?.flatten();
-    let dated = entries.filter_map(|it| Some((it.metadata().ok()?.modified().ok()?, it.path())));
+    let named = entries.filter(|it| it.file_name().to_string_lossy().starts_with(prefix));
+    let dated = named.filter_map(|it| Some((it.metadata().ok()?.modified().ok()?, it.path())));
     let mut dated: Vec<_> = dated.collect();
     dated.sort_unstable_by(|left, right| right.cmp(left));
-    dated.iter().skip(BUILT_MAX).try_for_each(|(_, path)| fs::remove_file(path))
+    dated.iter().skip(count).try_for_each(|(_, path)| fs::remove_file(path))
 }
 
 /// Returns where `selkie build` has written debug information of a program with this code last, in whatever

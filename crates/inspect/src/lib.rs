@@ -44,8 +44,8 @@ pub use crate::{
     backtrace::{Backtrace, BacktraceFrame},
     cfg::{Block, DotOptions, Graph},
     debug_files::{
-        DebugFile, built_elsewhere, caches, debug_file, debug_folders, has_lines, program_files,
-        remember_built, target_folders,
+        DebugFile, built_elsewhere, caches, debug_file, debug_folders, has_lines, keep_newest,
+        program_files, remember_built, target_folders,
     },
     error_enums::{ErrorEnum, error_enums},
     listing::{Line, Listing, TextOptions},

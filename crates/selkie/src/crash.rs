@@ -89,9 +89,13 @@ impl Receipt {
     /// Returns how a program crashed; `None` if the transaction succeeded, and if it failed with an
     /// error that a program returned or that the runtime refused it with.
     ///
-    /// ```no_run
-    /// # let (svm, instruction): (selkie::Svm, selkie::Instruction) = todo!();
-    /// let receipt = svm.process_instruction(&instruction, &[]);
+    /// ```
+    /// use selkie::{Account, Svm, address, system};
+    ///
+    /// let rich = Account { lamports: 1_000_000, ..Account::default() };
+    /// let instruction = system::transfer(&address("alice"), &address("bob"), 1_000_000);
+    /// let accounts = [(address("alice"), rich), (address("bob"), Account::default())];
+    /// let receipt = Svm::new().process_instruction(&instruction, &accounts);
     /// assert_eq!(receipt.crash(), None, "{receipt}");
     /// ```
     #[must_use]

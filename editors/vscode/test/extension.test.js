@@ -76,7 +76,7 @@ test("a command that is missing is told once, with a button that opens the setti
   assert.strictEqual(editor.shown.length, 1);
   assert.match(editor.shown[0].text, /`selkie-not-here` was not found.*not on the PATH/);
   assert.deepStrictEqual(editor.executed, [["workbench.action.openSettings", "selkie.path"]]);
-  // Whoever asks for the debugger is told again.
+  // To start the debugger shows the message once more.
   const provider = editor.find("configurations", "selkie");
   assert.strictEqual(await provider.resolveDebugConfiguration(undefined, {}), undefined);
   assert.strictEqual(editor.shown.length, 2);
