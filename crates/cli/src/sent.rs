@@ -30,6 +30,8 @@ pub(crate) enum How {
 
 /// How many failed transactions are kept, in cargo's target folder or in that of caches.
 const FAILED_MAX: usize = 16;
+/// How many bytes they may have in all.
+const FAILED_BYTES_MAX: u64 = 64 << 20;
 
 /// A description of what a command did by a transaction.
 pub(crate) struct Done {
@@ -131,7 +133,7 @@ impl Failed {
         let path = folder.join(format!("sent-{:.16}.replay", receipt.signature().to_string()));
         files::write_with_folders(&path, replay.to_string()).ok()?;
         // Those that cannot be removed stay until the next failure.
-        let _ = keep_newest(&folder, "sent-", FAILED_MAX);
+        let _ = keep_newest(&folder, "sent-", FAILED_MAX, FAILED_BYTES_MAX);
         Some(Self { place, debug: format!("selkie debug {}", path.display()) })
     }
 }

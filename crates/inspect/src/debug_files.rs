@@ -85,20 +85,31 @@ pub fn remember_built(debug: &Path, elf: &[u8]) -> io::Result<()> {
     let Some(folder) = file.parent() else { return Ok(()) };
     fs::create_dir_all(folder)?;
     fs::write(&file, std::path::absolute(debug)?.as_os_str().as_encoded_bytes())?;
-    keep_newest(folder, "", BUILT_MAX)
+    keep_newest(folder, "", BUILT_MAX, u64::MAX)
 }
 
-/// Removes the oldest files of a folder whose names begin so, beyond a number.
+/// Removes the oldest files of a folder whose names begin so, beyond a number and beyond so many bytes in
+/// all. The newest one stays.
 ///
 /// # Errors
 /// If the folder cannot be read, or a file not removed.
-pub fn keep_newest(folder: &Path, prefix: &str, count: usize) -> io::Result<()> {
+pub fn keep_newest(folder: &Path, prefix: &str, count: usize, bytes_max: u64) -> io::Result<()> {
     let entries = fs::read_dir(folder)?.flatten();
     let named = entries.filter(|it| it.file_name().to_string_lossy().starts_with(prefix));
-    let dated = named.filter_map(|it| Some((it.metadata().ok()?.modified().ok()?, it.path())));
+    let dated = named.filter_map(|it| {
+        let metadata = it.metadata().ok()?;
+        Some((metadata.modified().ok()?, it.path(), metadata.len()))
+    });
     let mut dated: Vec<_> = dated.collect();
     dated.sort_unstable_by(|left, right| right.cmp(left));
-    dated.iter().skip(count).try_for_each(|(_, path)| fs::remove_file(path))
+    let mut bytes = 0_u64;
+    for (number, (_, path, len)) in dated.iter().enumerate() {
+        bytes = bytes.saturating_add(*len);
+        if number > 0 && (number >= count || bytes > bytes_max) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns where `selkie build` has written debug information of a program with this code last, in whatever
@@ -222,6 +233,32 @@ fn target_of_test(program: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_newest_files_are_kept_within_a_number_and_bytes() {
+        let folder = env::temp_dir().join(format!("selkie-keep-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("it is writable");
+        for (age, name) in ["a-1", "a-2", "a-3", "b-4"].into_iter().enumerate() {
+            let path = folder.join(name);
+            fs::write(&path, [0; 10]).expect("it is writable");
+            let file = fs::File::options().append(true).open(path).expect("it was written");
+            let time = std::time::SystemTime::UNIX_EPOCH
+                + core::time::Duration::from_secs(1000 - 100 * age as u64);
+            file.set_modified(time).expect("it was written");
+        }
+        let left = |count, bytes_max| {
+            keep_newest(&folder, "a-", count, bytes_max).expect("it is writable");
+            let names = fs::read_dir(&folder).expect("it is there").flatten();
+            let mut names: Vec<_> = names.map(|it| it.file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(left(2, 100), ["a-1", "a-2", "b-4"]);
+        assert_eq!(left(2, 15), ["a-1", "b-4"]);
+        assert_eq!(left(0, 0), ["a-1", "b-4"]);
+        fs::remove_dir_all(&folder).expect("it was made here");
+    }
 
     #[test]
     fn a_configuration_names_the_target_folder() {
