@@ -2,6 +2,10 @@
 //!
 //! `program` selects the token program or Token-2022, which share these instructions.
 
+use selkie_layout::{
+    token::{ACCOUNT, Mint},
+    wire::COption,
+};
 use selkie_programs::token::{self, TokenAccount, TokenEdit, is_native};
 use solana_account::{Account, ReadableAccount as _};
 use solana_instruction::{AccountMeta, Instruction};
@@ -117,29 +121,26 @@ pub fn create_associated(
 /// Returns the data of a mint without extensions.
 #[must_use]
 pub fn mint_data(authority: &Pubkey, supply: u64, decimals: u8) -> Vec<u8> {
-    let mut data = vec![1, 0, 0, 0];
-    data.extend(authority.as_ref());
-    data.extend(supply.to_le_bytes());
-    data.extend([decimals, 1]);
-    data.resize(MINT_BYTES, 0);
-    data
+    let mint = Mint {
+        mint_authority: COption(Some(*authority)),
+        supply,
+        decimals,
+        is_initialized: true,
+        freeze_authority: COption(None),
+    };
+    mint.bytes()
 }
 
 /// Returns the data of a token account without extensions.
 #[must_use]
 pub fn account_data(mint: &Pubkey, owner: &Pubkey, amount: u64) -> Vec<u8> {
-    let mut data = [mint.as_ref(), owner.as_ref(), &amount.to_le_bytes()].concat();
-    // No delegate, state initialized, not native, no close authority.
-    data.resize(108, 0);
-    data.push(1);
-    data.resize(ACCOUNT_BYTES, 0);
-    data
+    selkie_layout::token::TokenAccount::new(*mint, *owner, amount).bytes()
 }
 
 /// Returns the amount that the data of a token account hold; `None` if they are too short.
 #[must_use]
 pub fn amount(data: &[u8]) -> Option<u64> {
-    Some(u64::from_le_bytes(*data.get(64..)?.first_chunk()?))
+    ACCOUNT.amount.get(data)
 }
 
 /// Mints and token accounts set up without transactions.
@@ -172,7 +173,7 @@ impl Svm {
         if is_native(&address) {
             return Err(AccountError::NativeMint);
         }
-        let holds = [crate::AccountFilter::Memcmp(0, address.as_ref())];
+        let holds = [crate::AccountFilter::Memcmp(ACCOUNT.mint.offset, address.as_ref())];
         let accounts = self.program_accounts(program, &holds).into_iter();
         let accounts = accounts.filter_map(|(_, account)| TokenAccount::read(&account.into()));
         let amounts = accounts.filter(|it| it.mint == address).map(|it| it.amount);

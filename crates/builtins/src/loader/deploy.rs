@@ -1,10 +1,10 @@
 //! The `DeployWithMaxDataLen` instruction of loader v3: makes a program of a buffer.
 
+use selkie_layout::system;
 use selkie_svm::{
     AccountMeta, Instruction, InstructionError, InvokeContext, Pubkey, cost::ACCOUNT_BYTES_MAX,
     find_program_address, sysvars::Rent,
 };
-use solana_sdk_ids::system_program;
 
 use super::{
     state::{BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
@@ -122,16 +122,10 @@ fn create_account(
     space: u64,
     owner: &Pubkey,
 ) -> Result<Instruction, InstructionError> {
-    let mut data = vec![0; 4];
-    data.extend(lamports.to_le_bytes());
-    data.extend(space.to_le_bytes());
-    data.extend(owner.to_bytes());
-    let accounts = vec![
-        AccountMeta::new(context.key(PAYER)?, true),
-        AccountMeta::new(context.key(PROGRAM_DATA)?, true),
-        AccountMeta::new(context.key(BUFFER)?, false),
-    ];
-    Ok(Instruction { program_id: system_program::ID, accounts, data })
+    let (payer, program_data) = (context.key(PAYER)?, context.key(PROGRAM_DATA)?);
+    let mut create = system::create_account(&payer, &program_data, lamports, space, owner);
+    create.accounts.push(AccountMeta::new(context.key(BUFFER)?, false));
+    Ok(create)
 }
 
 /// Checks that instruction account `index` is a writable buffer whose authority signed.

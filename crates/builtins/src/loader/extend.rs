@@ -1,10 +1,7 @@
 //! The `ExtendProgram` instruction of loader v3: makes a programdata account longer.
 
-use selkie_svm::{
-    AccountMeta, Feature, Instruction, InstructionError, InvokeContext, Pubkey,
-    cost::ACCOUNT_BYTES_MAX,
-};
-use solana_sdk_ids::system_program;
+use selkie_layout::system::transfer;
+use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey, cost::ACCOUNT_BYTES_MAX};
 
 use super::{
     state::State,
@@ -116,10 +113,4 @@ fn new_len(context: &mut InvokeContext<'_>, additional: usize) -> Result<usize, 
         return refuse(context, why, InstructionError::InvalidArgument);
     }
     Ok(new_len)
-}
-
-fn transfer(from: &Pubkey, to: &Pubkey, lamports: u64) -> Instruction {
-    let accounts = vec![AccountMeta::new(*from, true), AccountMeta::new(*to, false)];
-    let data = [2_u32.to_le_bytes().as_slice(), &lamports.to_le_bytes()].concat();
-    Instruction { program_id: system_program::ID, accounts, data }
 }

@@ -1,13 +1,11 @@
 //! Extensions of Token-2022's accounts and mints, as clients see them.
 
+use selkie_layout::token;
 use serde_json::{Value, json};
 
-use crate::{
-    parsed::{
-        extension_table::{FEE, INTEREST, ROWS, SCALED, type_name},
-        layout::read_object,
-    },
-    reader::Reader,
+use crate::parsed::{
+    extension_table::{FEE, INTEREST, ROWS, SCALED, type_name},
+    layout::read_object,
 };
 
 /// The extensions of an account: their numbers and states, in order.
@@ -15,19 +13,12 @@ use crate::{
 pub(crate) struct Extensions<'a>(Vec<(u16, &'a [u8])>);
 
 impl<'a> Extensions<'a> {
-    /// Reads the list behind the account's type: number, length and state of each. What follows a
-    /// damaged entry is ignored, as is a list with an unknown number.
-    pub(crate) fn read(bytes: &'a [u8]) -> Self {
-        let mut reader = Reader::new(bytes);
-        let mut found = Vec::new();
-        while let Some(number) = reader.u16().filter(|number| *number != 0) {
-            let state = reader.u16().and_then(|len| reader.take(usize::from(len)));
-            let (Some(state), Some(_)) = (state, type_name(number)) else {
-                return Self::default();
-            };
-            found.push((number, state));
-        }
-        Self(found)
+    /// Reads the extensions of a mint or token account. There are none if one of them is damaged, or has
+    /// an unknown number.
+    pub(crate) fn read(data: &'a [u8]) -> Self {
+        let known = token::extensions(data)
+            .map(|it| it.ok().filter(|(number, _)| type_name(*number).is_some()));
+        Self(known.collect::<Option<_>>().unwrap_or_default())
     }
 
     /// Returns whether there are none.

@@ -1,6 +1,10 @@
 //! Decodes the data of well-known accounts.
 
-use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system, token};
+use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system};
+use selkie_layout::{
+    token::{ACCOUNT, AccountState, AccountType, MINT, Mint, TokenAccount},
+    wire::COption,
+};
 use serde_json::{Map, Value};
 
 use crate::{amount, cluster::lookup_addresses, session::Session};
@@ -35,9 +39,8 @@ pub(super) fn fields(session: &Session, key: &Pubkey, account: &Account) -> Opti
 /// Returns the mint of a token account, whose decimals are needed to show amounts.
 pub(super) fn mint_of(account: &Account) -> Option<Pubkey> {
     let is_token = programs::is_token_program(&account.owner);
-    let is_account = is_token && account.data.len() >= token::ACCOUNT_BYTES;
-    let mint = account.data.first_chunk().filter(|_| is_account)?;
-    Some(Pubkey::new_from_array(*mint))
+    let is_account = is_token && account.data.len() >= ACCOUNT.bytes;
+    ACCOUNT.mint.get(&account.data).filter(|_| is_account)
 }
 
 /// Account data, and the session whose names are shown for addresses.
@@ -64,63 +67,49 @@ impl Reader<'_> {
         self.key(at).map(|key| self.session.names.show(&key))
     }
 
-    /// Reads an optional address (`COption`): a tag of four bytes, then 32 bytes.
-    fn optional(&self, at: usize) -> Option<String> {
-        match u32::from_le_bytes(self.bytes(at)?) {
-            0 => Some("none".to_owned()),
-            _ => self.shown(at + 4),
-        }
+    fn optional(self, key: COption<Pubkey>) -> String {
+        key.0.map_or_else(|| "none".to_owned(), |key| self.session.names.show(&key))
     }
 
-    /// Decodes a mint or token account (`spl-token-interface`); with extensions, a byte gives the type.
+    /// Decodes a mint or token account, with or without extensions.
     fn token(self) -> Option<Decoded> {
-        let kind = self.data.get(token::ACCOUNT_BYTES).copied();
-        match (self.data.len(), kind) {
-            (token::MINT_BYTES, _) | (_, Some(1)) => self.mint(),
-            (token::ACCOUNT_BYTES, _) | (_, Some(2)) => self.token_account(),
-            _ => None,
+        match AccountType::of(self.data)? {
+            AccountType::Mint => self.mint(),
+            AccountType::Account => self.token_account(),
         }
     }
 
     fn mint(self) -> Option<Decoded> {
-        let [decimals, is_initialized] = self.bytes(44)?;
-        if is_initialized != 1 {
-            return None;
-        }
+        let mint = Mint::of(self.data)?;
         let fields = vec![
-            ("supply", amount::show(self.u64(36)?, decimals)),
-            ("decimals", decimals.to_string()),
-            ("mint authority", self.optional(0)?),
-            ("freeze authority", self.optional(46)?),
+            ("supply", amount::show(mint.supply, mint.decimals)),
+            ("decimals", mint.decimals.to_string()),
+            ("mint authority", self.optional(mint.mint_authority)),
+            ("freeze authority", self.optional(mint.freeze_authority)),
         ];
         Some(Decoded { type_name: "mint", fields })
     }
 
     fn token_account(self) -> Option<Decoded> {
-        let mint = self.session.svm().account(&self.key(0)?);
-        let decimals = mint.and_then(|mint| mint.data.get(44).copied()).unwrap_or(0);
-        let state = match self.bytes(108)? {
-            [1] => "initialized",
-            [2] => "frozen",
-            _ => return None,
-        };
+        let account = TokenAccount::of(self.data)?;
+        let mint = self.session.svm().account(&account.mint);
+        let decimals = mint.and_then(|mint| MINT.decimals.get(&mint.data)).unwrap_or(0);
+        let is_frozen = account.state == AccountState::Frozen;
         let mut fields = vec![
-            ("mint", self.shown(0)?),
-            ("owner", self.shown(32)?),
-            ("amount", amount::show(self.u64(64)?, decimals)),
-            ("state", state.to_owned()),
+            ("mint", self.session.names.show(&account.mint)),
+            ("owner", self.session.names.show(&account.owner)),
+            ("amount", amount::show(account.amount, decimals)),
+            ("state", if is_frozen { "frozen" } else { "initialized" }.to_owned()),
         ];
-        let delegate = self.optional(72)?;
-        if delegate != "none" {
-            fields.push(("delegate", delegate));
-            fields.push(("delegated amount", amount::show(self.u64(121)?, decimals)));
+        if account.delegate.0.is_some() {
+            fields.push(("delegate", self.optional(account.delegate)));
+            fields.push(("delegated amount", amount::show(account.delegated_amount, decimals)));
         }
-        if self.bytes(109)? != [0; 4] {
-            fields.push(("native, rent reserve", amount::sol(self.u64(113)?)));
+        if let Some(reserve) = account.is_native.0 {
+            fields.push(("native, rent reserve", amount::sol(reserve)));
         }
-        let close = self.optional(129)?;
-        if close != "none" {
-            fields.push(("close authority", close));
+        if account.close_authority.0.is_some() {
+            fields.push(("close authority", self.optional(account.close_authority)));
         }
         Some(Decoded { type_name: "token account", fields })
     }
