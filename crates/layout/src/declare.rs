@@ -50,6 +50,12 @@ macro_rules! layout {
         }
 
         impl $name {
+            /// Reads the fields at the start of `data`; `None` if they are too short, or have other values.
+            #[must_use]
+            pub fn at_start_of(data: &[u8]) -> Option<Self> {
+                $crate::account::At::new(0).get(data)
+            }
+
             /// Returns the bytes of the fields.
             #[must_use]
             pub fn bytes(&self) -> Vec<u8> {

@@ -66,9 +66,9 @@ impl LookupTable {
     }
 }
 
-/// Returns the addresses of a table; `None` if the data are too short.
+/// Returns the addresses of a table; `None` if the data are too short, or end within an address.
 #[must_use]
 pub fn addresses(data: &[u8]) -> Option<Vec<Pubkey>> {
-    let (keys, _) = data.get(HEADER_BYTES..)?.as_chunks();
-    Some(keys.iter().copied().map(Pubkey::new_from_array).collect())
+    let (keys, rest) = data.get(HEADER_BYTES..)?.as_chunks();
+    rest.is_empty().then(|| keys.iter().copied().map(Pubkey::new_from_array).collect())
 }

@@ -11,7 +11,6 @@ pub mod instruction;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    account::At,
     declare::{layout, names},
     kind::{Kind, Ref},
     wire::{COption, Fixed, Malformed, Reader, Wire},
@@ -164,7 +163,7 @@ impl TokenAccount {
     /// Reads an initialized token account, with or without extensions.
     #[must_use]
     pub fn of(data: &[u8]) -> Option<Self> {
-        let account = At::<Self>::new(0).get(data)?;
+        let account = Self::at_start_of(data)?;
         let is_account = AccountType::of(data) == Some(AccountType::Account);
         (is_account && account.state != AccountState::Uninitialized).then_some(account)
     }
@@ -174,7 +173,7 @@ impl Multisig {
     /// Reads an initialized multisignature account.
     #[must_use]
     pub fn of(data: &[u8]) -> Option<Self> {
-        let multisig = At::<Self>::new(0).get(data)?;
+        let multisig = Self::at_start_of(data)?;
         (data.len() == MULTISIG_BYTES && multisig.is_initialized).then_some(multisig)
     }
 }
@@ -183,7 +182,7 @@ impl Mint {
     /// Reads an initialized mint, with or without extensions.
     #[must_use]
     pub fn of(data: &[u8]) -> Option<Self> {
-        let mint = At::<Self>::new(0).get(data)?;
+        let mint = Self::at_start_of(data)?;
         (AccountType::of(data) == Some(AccountType::Mint) && mint.is_initialized).then_some(mint)
     }
 }
