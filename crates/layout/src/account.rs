@@ -1,8 +1,11 @@
-//! Fields of accounts at fixed places.
+//! Accounts of programs: fields at fixed places, and layouts as rows.
 
 use core::{fmt, marker::PhantomData};
 
-use crate::wire::{Fixed, Reader};
+use crate::{
+    kind::{Entry, Field, Name, Ref, read_fields},
+    wire::{Fixed, Malformed, Reader},
+};
 
 /// A field at a fixed offset of an account's data.
 pub struct At<T> {
@@ -22,6 +25,28 @@ impl<T> Copy for At<T> {}
 impl<T> fmt::Debug for At<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "At({})", self.offset)
+    }
+}
+
+/// A kind of accounts of a program.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The bytes that their data begin with.
+    pub tag: Ref<[u8]>,
+    /// The name of the kind.
+    pub name: Name,
+    /// What follows the first bytes.
+    pub fields: Ref<[Field]>,
+}
+
+impl Layout {
+    /// Reads the fields of an account's data; bytes after the last field are ignored.
+    ///
+    /// # Errors
+    /// If the data do not begin with the layout's bytes, or have other fields.
+    pub fn read<'a>(&'a self, data: &'a [u8]) -> Result<Vec<Entry<'a>>, Malformed> {
+        let data = data.strip_prefix(&*self.tag).ok_or(Malformed)?;
+        read_fields(&self.fields, &mut Reader::new(data))
     }
 }
 

@@ -164,6 +164,8 @@ pub enum Kind {
     Array(usize, Ref<Kind>),
     /// A [`CompactTower`](crate::vote::CompactTower).
     CompactTower,
+    /// A type that an interface description does not say, or that contains itself. It has no values.
+    Unknown,
 }
 
 /// A value, as bytes have it.
@@ -193,6 +195,48 @@ pub enum Value<'a> {
     Struct(Vec<Entry<'a>>),
 }
 
+impl fmt::Display for Value<'_> {
+    /// Shows bytes in hexadecimal, text in quotes, and names as they are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Bool(it) => it.fmt(f),
+            Self::Unsigned(it) => it.fmt(f),
+            Self::Signed(it) => it.fmt(f),
+            Self::Float(it) => it.fmt(f),
+            Self::Key(it) => it.fmt(f),
+            Self::Bytes(bytes) => {
+                f.write_str("0x")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+            Self::Text(it) => write!(f, "{it:?}"),
+            Self::Variant(name, fields) if fields.is_empty() => f.write_str(name),
+            Self::Variant(name, fields) => {
+                write!(f, "{name} ")?;
+                write_fields(fields, f)
+            }
+            Self::List(values) => {
+                f.write_str("[")?;
+                for (index, value) in values.iter().enumerate() {
+                    f.write_str(if index > 0 { ", " } else { "" })?;
+                    value.fmt(f)?;
+                }
+                f.write_str("]")
+            }
+            Self::Struct(fields) => write_fields(fields, f),
+        }
+    }
+}
+
+fn write_fields(fields: &[Entry<'_>], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("{ ")?;
+    for (index, Entry { field, value }) in fields.iter().enumerate() {
+        f.write_str(if index > 0 { ", " } else { "" })?;
+        write!(f, "{}: {value}", field.name)?;
+    }
+    f.write_str(" }")
+}
+
 /// A field with its value.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
@@ -216,7 +260,18 @@ pub fn read_fields<'a>(
     fields: &'a [Field],
     it: &mut Reader<'a>,
 ) -> Result<Vec<Entry<'a>>, Malformed> {
-    fields.iter().map(|field| Ok(Entry { value: field.kind.read(it)?, field })).collect()
+    read_all(fields, it, &mut { VALUES_MAX })
+}
+
+/// The most values that are read at once: they may have no bytes, and types may nest.
+const VALUES_MAX: u32 = 1 << 18;
+
+fn read_all<'a>(
+    fields: &'a [Field],
+    it: &mut Reader<'a>,
+    left: &mut u32,
+) -> Result<Vec<Entry<'a>>, Malformed> {
+    fields.iter().map(|field| Ok(Entry { value: field.kind.next(it, left)?, field })).collect()
 }
 
 impl Lens {
@@ -236,6 +291,11 @@ impl Kind {
     /// # Errors
     /// If the bytes are too few, or no value of this kind.
     pub fn read<'a>(&'a self, it: &mut Reader<'a>) -> Result<Value<'a>, Malformed> {
+        self.next(it, &mut { VALUES_MAX })
+    }
+
+    fn next<'a>(&'a self, it: &mut Reader<'a>, left: &mut u32) -> Result<Value<'a>, Malformed> {
+        *left = left.checked_sub(1).ok_or(Malformed)?;
         Ok(match self {
             Self::Bool => Value::Bool(it.bool()?),
             Self::Unsigned(bytes) => Value::Unsigned(unsigned(it.bytes(*bytes)?)?),
@@ -253,25 +313,26 @@ impl Kind {
                 Value::Text(text(it.bytes(len)?)?)
             }
             Self::Rest => Value::Text(text(it.rest())?),
-            Self::Option(tag, kind) => tag.read(kind, it)?,
-            Self::Struct(fields) => Value::Struct(read_fields(fields, it)?),
+            Self::Option(tag, kind) => tag.read(kind, it, left)?,
+            Self::Struct(fields) => Value::Struct(read_all(fields, it, left)?),
             Self::Enum(lens, variants) => {
                 let variant = variants.get(lens.read(it)?).ok_or(Malformed)?;
-                Value::Variant(&variant.name, read_fields(&variant.fields, it)?)
+                Value::Variant(&variant.name, read_all(&variant.fields, it, left)?)
             }
             Self::List(Some(lens), kind) => {
                 let count = lens.read(it)?;
-                list(kind, count, it)?
+                list(kind, count, it, left)?
             }
             Self::List(None, kind) => {
                 let mut values = Vec::new();
                 while !it.remaining().is_empty() {
-                    values.push(kind.read(it)?);
+                    values.push(kind.next(it, left)?);
                 }
                 Value::List(values)
             }
-            Self::Array(count, kind) => list(kind, *count, it)?,
+            Self::Array(count, kind) => list(kind, *count, it, left)?,
             Self::CompactTower => crate::vote::compact_tower(it)?,
+            Self::Unknown => return Err(Malformed),
         })
     }
 
@@ -304,16 +365,21 @@ impl Kind {
 }
 
 impl Tag {
-    fn read<'a>(self, kind: &'a Kind, it: &mut Reader<'a>) -> Result<Value<'a>, Malformed> {
+    fn read<'a>(
+        self,
+        kind: &'a Kind,
+        it: &mut Reader<'a>,
+        left: &mut u32,
+    ) -> Result<Value<'a>, Malformed> {
         let empty = match self {
-            Self::One => return if it.bool()? { kind.read(it) } else { Ok(Value::None) },
+            Self::One => return if it.bool()? { kind.next(it, left) } else { Ok(Value::None) },
             Self::Four => {
                 let is_there = match it.u32()? {
                     0 => false,
                     1 => true,
                     _ => return Err(Malformed),
                 };
-                let value = kind.read(it)?;
+                let value = kind.next(it, left)?;
                 return Ok(if is_there { value } else { Value::None });
             }
             Self::Zero => 0,
@@ -322,18 +388,22 @@ impl Tag {
         let len = kind.bytes().ok_or(Malformed)?;
         let bytes = it.remaining().get(..len).ok_or(Malformed)?;
         let is_there = bytes.iter().any(|byte| *byte != empty);
-        let value = kind.read(it)?;
+        let value = kind.next(it, left)?;
         Ok(if is_there { value } else { Value::None })
     }
 }
 
-/// Reads values that have at least one byte each, unless there are few of them.
-fn list<'a>(kind: &'a Kind, count: usize, it: &mut Reader<'a>) -> Result<Value<'a>, Malformed> {
-    const EMPTY_MAX: usize = 1024;
-    if count > it.remaining().len().max(EMPTY_MAX) {
-        return Err(Malformed);
+fn list<'a>(
+    kind: &'a Kind,
+    count: usize,
+    it: &mut Reader<'a>,
+    left: &mut u32,
+) -> Result<Value<'a>, Malformed> {
+    let mut values = Vec::new();
+    for _ in 0..count {
+        values.push(kind.next(it, left)?);
     }
-    (0..count).map(|_| kind.read(it)).collect::<Result<_, _>>().map(Value::List)
+    Ok(Value::List(values))
 }
 
 fn text(bytes: &[u8]) -> Result<&str, Malformed> {

@@ -57,6 +57,9 @@ instructions! {
     }
 }
 
+/// What the data of a program account begin with.
+pub const PROGRAM_STATE: u32 = 2;
+
 /// The length in bytes of a buffer account's header; the ELF file follows.
 pub const BUFFER_HEADER_BYTES: usize = 37;
 /// The data length in bytes of a program account.
@@ -107,7 +110,7 @@ impl State {
         Ok(match it.u32()? {
             0 => Self::Uninitialized,
             1 => Self::Buffer { authority: it.option(Reader::pubkey)? },
-            2 => Self::Program { program_data: it.pubkey()? },
+            PROGRAM_STATE => Self::Program { program_data: it.pubkey()? },
             3 => Self::ProgramData { slot: it.u64()?, authority: it.option(Reader::pubkey)? },
             _ => return Err(Malformed),
         })
@@ -124,7 +127,7 @@ impl State {
                 authority.write(&mut bytes);
             }
             Self::Program { program_data } => {
-                2_u32.write(&mut bytes);
+                PROGRAM_STATE.write(&mut bytes);
                 program_data.write(&mut bytes);
             }
             Self::ProgramData { slot, authority } => {

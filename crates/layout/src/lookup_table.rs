@@ -45,6 +45,8 @@ instructions! {
 record! {
     /// What is before the addresses of a table.
     LookupTable {
+        /// [`INITIALIZED`].
+        state: u32 as Hidden,
         /// The slot in which it was deactivated; the largest number if it was not.
         deactivation_slot: u64 as Text,
         /// The slot in which addresses were added last.
@@ -59,16 +61,15 @@ record! {
 impl LookupTable {
     /// Reads an initialized table, and its addresses.
     #[must_use]
-    pub fn of(data: &[u8]) -> Option<(Self, Vec<Pubkey>)> {
-        let mut it = Reader::new(data);
-        let table = (it.u32().ok()? == INITIALIZED).then(|| Self::read(&mut it))?.ok()?;
-        Some((table, addresses(data)?))
+    pub fn of(data: &[u8]) -> Option<(Self, &[[u8; 32]])> {
+        let table = Self::read(&mut Reader::new(data)).ok()?;
+        (table.state == INITIALIZED).then_some((table, addresses(data)?))
     }
 }
 
 /// Returns the addresses of a table; `None` if the data are too short, or end within an address.
 #[must_use]
-pub fn addresses(data: &[u8]) -> Option<Vec<Pubkey>> {
+pub fn addresses(data: &[u8]) -> Option<&[[u8; 32]]> {
     let (keys, rest) = data.get(HEADER_BYTES..)?.as_chunks();
-    rest.is_empty().then(|| keys.iter().copied().map(Pubkey::new_from_array).collect())
+    rest.is_empty().then_some(keys)
 }

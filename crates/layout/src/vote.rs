@@ -102,6 +102,51 @@ record! {
 }
 
 record! {
+    /// The fields of a new vote account.
+    VoteInit {
+        /// The validator's identity.
+        node: Pubkey as Hidden,
+        /// Who votes.
+        authorized_voter: Pubkey,
+        /// Who withdraws.
+        authorized_withdrawer: Pubkey,
+        /// The commission on rewards, in percent.
+        commission: u8,
+    }
+}
+
+record! {
+    /// The fields of a new vote account whose voter has a BLS key (SIMD-0464).
+    VoteInitV2 {
+        /// The validator's identity.
+        node: Pubkey as Hidden,
+        /// Who votes.
+        authorized_voter: Pubkey,
+        /// The voter's BLS key.
+        authorized_voter_bls_pubkey: [u8; 48],
+        /// Its proof of possession.
+        authorized_voter_bls_proof_of_possession: [u8; 96],
+        /// Who withdraws.
+        authorized_withdrawer: Pubkey,
+        /// The commission on inflation rewards, in hundredths of a percent.
+        inflation_rewards_commission_bps: u16,
+        /// The commission on block revenue, in hundredths of a percent.
+        block_revenue_commission_bps: u16,
+    }
+}
+
+impl VoteInitV2 {
+    /// Returns the voter's BLS key with its proof.
+    #[must_use]
+    pub const fn bls_key(&self) -> BlsKey {
+        BlsKey {
+            key: self.authorized_voter_bls_pubkey,
+            proof: self.authorized_voter_bls_proof_of_possession,
+        }
+    }
+}
+
+record! {
     /// A tower with the block that it votes for.
     TowerSync {
         /// The tower.
@@ -201,12 +246,7 @@ instructions! {
             at("rent_sysvar", sysvar::rent::ID),
             at("clock_sysvar", sysvar::clock::ID),
             s("node"),
-        ] {
-            node: Pubkey as Hidden,
-            authorized_voter: Pubkey,
-            authorized_withdrawer: Pubkey,
-            commission: u8,
-        }
+        ] { init: VoteInit as Flat }
         1 => Authorize [w("vote_account"), at("clock_sysvar", sysvar::clock::ID), s("authority")] {
             new_authority: Pubkey, authority_type: VoteAuthorize
         }
@@ -275,15 +315,7 @@ instructions! {
             s("node"),
             w("inflation_rewards_collector"),
             w("block_revenue_collector"),
-        ] {
-            node: Pubkey as Hidden,
-            authorized_voter: Pubkey,
-            authorized_voter_bls_pubkey: [u8; 48],
-            authorized_voter_bls_proof_of_possession: [u8; 96],
-            authorized_withdrawer: Pubkey,
-            inflation_rewards_commission_bps: u16,
-            block_revenue_commission_bps: u16,
-        }
+        ] { init: VoteInitV2 as Flat }
         17 => UpdateCommissionCollector [
             w("vote_account"),
             w("new_collector"),

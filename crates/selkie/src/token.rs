@@ -3,22 +3,18 @@
 //! `program` selects the token program or Token-2022, which share these instructions.
 
 use selkie_layout::{
-    token::{ACCOUNT, Mint},
+    associated_token::AssociatedTokenInstruction,
+    token::{ACCOUNT, Mint, instruction::TokenInstruction},
     wire::COption,
 };
 use selkie_programs::token::{self, TokenAccount, TokenEdit, is_native};
 use solana_account::{Account, ReadableAccount as _};
-use solana_instruction::{AccountMeta, Instruction};
+use solana_instruction::Instruction;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::system_program;
 
 pub use selkie_programs::token::{ACCOUNT_BYTES, MINT_BYTES, NATIVE_MINT, associated_address};
 
 use crate::{account_error::AccountError, programs::ASSOCIATED_TOKEN, svm::Svm};
-
-fn instruction(program: &Pubkey, accounts: Vec<AccountMeta>, data: &[&[u8]]) -> Instruction {
-    Instruction { program_id: *program, accounts, data: data.concat() }
-}
 
 /// Initializes a mint in an account of [`MINT_BYTES`] that the token program owns.
 #[must_use]
@@ -28,8 +24,9 @@ pub fn initialize_mint(
     authority: &Pubkey,
     decimals: u8,
 ) -> Instruction {
-    let accounts = vec![AccountMeta::new(*mint, false)];
-    instruction(program, accounts, &[&[20, decimals], authority.as_ref(), &[0]])
+    let (mint_authority, freeze_authority) = (*authority, None);
+    let initialize = TokenInstruction::InitializeMint2 { decimals, mint_authority, freeze_authority };
+    initialize.instruction(program, &[*mint])
 }
 
 /// Initializes a token account in an account of [`ACCOUNT_BYTES`] that the token program owns.
@@ -40,8 +37,7 @@ pub fn initialize_account(
     mint: &Pubkey,
     owner: &Pubkey,
 ) -> Instruction {
-    let accounts = vec![AccountMeta::new(*account, false), AccountMeta::new_readonly(*mint, false)];
-    instruction(program, accounts, &[&[18], owner.as_ref()])
+    TokenInstruction::InitializeAccount3 { owner: *owner }.instruction(program, &[*account, *mint])
 }
 
 /// Mints tokens, in the mint's smallest unit. The mint authority signs.
@@ -53,12 +49,7 @@ pub fn mint_to(
     authority: &Pubkey,
     amount: u64,
 ) -> Instruction {
-    let accounts = vec![
-        AccountMeta::new(*mint, false),
-        AccountMeta::new(*account, false),
-        AccountMeta::new_readonly(*authority, true),
-    ];
-    instruction(program, accounts, &[&[7], &amount.to_le_bytes()])
+    TokenInstruction::MintTo { amount }.instruction(program, &[*mint, *account, *authority])
 }
 
 /// Transfers tokens, in the mint's smallest unit. The owner signs.
@@ -70,12 +61,7 @@ pub fn transfer(
     owner: &Pubkey,
     amount: u64,
 ) -> Instruction {
-    let accounts = vec![
-        AccountMeta::new(*from, false),
-        AccountMeta::new(*to, false),
-        AccountMeta::new_readonly(*owner, true),
-    ];
-    instruction(program, accounts, &[&[3], &amount.to_le_bytes()])
+    TokenInstruction::Transfer { amount }.instruction(program, &[*from, *to, *owner])
 }
 
 /// Transfers tokens and checks mint and decimals. The owner signs. Mints with a transfer fee or a
@@ -90,13 +76,8 @@ pub fn transfer_checked(
     amount: u64,
     decimals: u8,
 ) -> Instruction {
-    let accounts = vec![
-        AccountMeta::new(*from, false),
-        AccountMeta::new_readonly(*mint, false),
-        AccountMeta::new(*to, false),
-        AccountMeta::new_readonly(*owner, true),
-    ];
-    instruction(program, accounts, &[&[12], &amount.to_le_bytes(), &[decimals]])
+    let transfer = TokenInstruction::TransferChecked { token_amount: amount, decimals };
+    transfer.instruction(program, &[*from, *mint, *to, *owner])
 }
 
 /// Creates an owner's associated token account. The payer signs.
@@ -107,15 +88,9 @@ pub fn create_associated(
     owner: &Pubkey,
     mint: &Pubkey,
 ) -> Instruction {
-    let accounts = vec![
-        AccountMeta::new(*payer, true),
-        AccountMeta::new(associated_address(program, owner, mint), false),
-        AccountMeta::new_readonly(*owner, false),
-        AccountMeta::new_readonly(*mint, false),
-        AccountMeta::new_readonly(system_program::ID, false),
-        AccountMeta::new_readonly(*program, false),
-    ];
-    instruction(&ASSOCIATED_TOKEN.id, accounts, &[&[0]])
+    let account = associated_address(program, owner, mint);
+    AssociatedTokenInstruction::Create {}
+        .instruction(&ASSOCIATED_TOKEN.id, &[*payer, account, *owner, *mint, *program])
 }
 
 /// Returns the data of a mint without extensions.

@@ -7,7 +7,7 @@ use selkie_svm::{
 };
 
 use super::{
-    state::{BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
+    state::{self, BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
     verify::{self, File},
 };
 use crate::{
@@ -56,7 +56,7 @@ pub(super) fn deploy(
 /// Returns the address of the program account, which must be uninitialized, long enough and rent
 /// exempt.
 fn check_program(context: &mut InvokeContext<'_>, rent: &Rent) -> Result<Pubkey, InstructionError> {
-    if State::at(context, PROGRAM)? != State::Uninitialized {
+    if state::at(context, PROGRAM)? != State::Uninitialized {
         let why = "Program account already initialized";
         return refuse(context, why, InstructionError::AccountAlreadyInitialized);
     }
@@ -143,7 +143,7 @@ pub(super) fn check_buffer(
         let why = "Buffer account not owned by loader";
         return refuse(context, why, InstructionError::IncorrectProgramId);
     }
-    let State::Buffer { authority } = State::of(&buffer)? else {
+    let State::Buffer { authority } = state::of(&buffer)? else {
         return refuse(context, "Invalid Buffer account", InstructionError::InvalidArgument);
     };
     if authority != Some(context.key(authority_index)?) {

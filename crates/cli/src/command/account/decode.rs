@@ -2,12 +2,15 @@
 
 use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system};
 use selkie_layout::{
+    kind::read_fields,
+    lookup_table::LookupTable,
+    sysvar,
     token::{ACCOUNT, AccountState, AccountType, MINT, Mint, TokenAccount},
-    wire::COption,
+    wire::{self, COption},
 };
 use serde_json::{Map, Value};
 
-use crate::{amount, cluster::lookup_addresses, session::Session};
+use crate::{amount, session::Session};
 
 /// The type of an account and its fields.
 pub(super) struct Decoded {
@@ -51,22 +54,6 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn bytes<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
-        self.data.get(at..)?.first_chunk().copied()
-    }
-
-    fn u64(&self, at: usize) -> Option<u64> {
-        self.bytes(at).map(u64::from_le_bytes)
-    }
-
-    fn key(&self, at: usize) -> Option<Pubkey> {
-        self.bytes(at).map(Pubkey::new_from_array)
-    }
-
-    fn shown(&self, at: usize) -> Option<String> {
-        self.key(at).map(|key| self.session.names.show(&key))
-    }
-
     fn optional(self, key: COption<Pubkey>) -> String {
         key.0.map_or_else(|| "none".to_owned(), |key| self.session.names.show(&key))
     }
@@ -146,51 +133,58 @@ impl Reader<'_> {
         })
     }
 
-    /// Decodes a lookup table (`solana-address-lookup-table-interface`).
     fn lookup_table(self) -> Option<Decoded> {
-        if self.bytes(0)? != 1_u32.to_le_bytes() {
-            return None;
-        }
-        let deactivated = match self.u64(4)? {
+        let (table, addresses) = LookupTable::of(self.data)?;
+        let deactivated = match table.deactivation_slot {
             u64::MAX => "never".to_owned(),
             slot => format!("in slot {slot}"),
         };
-        let authority = match self.bytes(21)? {
-            [0] => "none".to_owned(),
-            _ => self.shown(22)?,
-        };
-        let addresses = lookup_addresses(self.data);
-        let addresses: Vec<String> =
-            addresses.iter().map(|key| self.session.names.show(key)).collect();
+        let addresses = addresses.iter().copied().map(Pubkey::new_from_array);
+        let addresses: Vec<String> = addresses.map(|it| self.session.names.show(&it)).collect();
         let fields = vec![
-            ("authority", authority),
+            ("authority", self.optional(COption(table.authority))),
             ("deactivated", deactivated),
             ("addresses", addresses.join(", ")),
         ];
         Some(Decoded { type_name: "address lookup table", fields })
     }
 
+    /// Decodes numbers of a sysvar.
     fn sysvar(self, key: &Pubkey) -> Option<Decoded> {
-        let names: (&'static str, &[(&'static str, usize)]) = match *key {
+        type Names = &'static [(&'static str, &'static str)];
+        let (type_name, layout, names): (_, _, Names) = match *key {
             ids::sysvar::clock::ID => (
                 "clock",
+                sysvar::Clock::FIELDS,
                 &[
-                    ("slot", 0),
-                    ("epoch start timestamp", 8),
-                    ("epoch", 16),
-                    ("leader schedule epoch", 24),
-                    ("unix timestamp", 32),
+                    ("slot", "slot"),
+                    ("epoch start timestamp", "epoch_start_timestamp"),
+                    ("epoch", "epoch"),
+                    ("leader schedule epoch", "leader_schedule_epoch"),
+                    ("unix timestamp", "unix_timestamp"),
                 ],
             ),
-            ids::sysvar::rent::ID => ("rent", &[("lamports per byte", 0)]),
-            ids::sysvar::epoch_schedule::ID => {
-                ("epoch schedule", &[("slots per epoch", 0), ("leader schedule offset", 8)])
+            ids::sysvar::rent::ID => {
+                ("rent", sysvar::Rent::FIELDS, &[("lamports per byte", "lamports_per_byte")])
             }
-            ids::sysvar::last_restart_slot::ID => ("last restart slot", &[("slot", 0)]),
+            ids::sysvar::epoch_schedule::ID => (
+                "epoch schedule",
+                sysvar::EpochSchedule::FIELDS,
+                &[
+                    ("slots per epoch", "slots_per_epoch"),
+                    ("leader schedule offset", "leader_schedule_slot_offset"),
+                ],
+            ),
+            ids::sysvar::last_restart_slot::ID => (
+                "last restart slot",
+                sysvar::LastRestartSlot::FIELDS,
+                &[("slot", "last_restart_slot")],
+            ),
             _ => return None,
         };
-        let (type_name, numbers) = names;
-        let fields = numbers.iter().map(|(name, at)| Some((*name, self.u64(*at)?.to_string())));
+        let read = read_fields(layout, &mut wire::Reader::new(self.data)).ok()?;
+        let value = |name: &str| read.iter().find(|it| it.field.name == name).map(|it| &it.value);
+        let fields = names.iter().map(|(shown, name)| Some((*shown, value(name)?.to_string())));
         Some(Decoded { type_name, fields: fields.collect::<Option<_>>()? })
     }
 }

@@ -21,13 +21,14 @@ use crate::{
 
 pub(super) fn lookup_table(account: &Account<'_>) -> Option<Value> {
     let mut reader = Reader::new(account.data);
-    if reader.u32().ok()? == 0 {
+    if reader.clone().u32().ok()? == 0 {
         return Some(json!({ "type": "uninitialized" }));
     }
     let mut info = Map::new();
     read_into(&mut reader, LookupTable::FIELDS, &mut info)?;
     let addresses = lookup_table::addresses(account.data)?;
-    let addresses: Vec<String> = addresses.iter().map(Pubkey::to_string).collect();
+    let addresses = addresses.iter().map(|it| Pubkey::new_from_array(*it).to_string());
+    let addresses: Vec<String> = addresses.collect();
     info.insert("addresses".to_owned(), json!(addresses));
     Some(typed("lookupTable", &Value::Object(info)))
 }
