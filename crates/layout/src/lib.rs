@@ -7,6 +7,8 @@ pub mod account;
 pub mod associated_token;
 pub mod compute_budget;
 mod declare;
+#[cfg(feature = "idl")]
+pub mod idl;
 pub mod instruction;
 pub mod kind;
 pub mod loader;

@@ -16,6 +16,11 @@ use crate::{
     wire::{COption, Fixed, Malformed, Reader, Wire},
 };
 
+/// The address of the token program.
+pub const ID: Pubkey = Pubkey::from_str_const("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA");
+/// The address of Token-2022.
+pub const ID_2022: Pubkey = Pubkey::from_str_const("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb");
+
 /// The size of a token account without extensions, in bytes.
 pub const ACCOUNT_BYTES: usize = ACCOUNT.bytes;
 /// The size of a mint without extensions, in bytes.
