@@ -275,6 +275,17 @@ fn read_all<'a>(
 }
 
 impl Lens {
+    /// Returns how many bytes these are.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Four => 4,
+            Self::Eight => 8,
+        }
+    }
+
     fn read(self, it: &mut Reader<'_>) -> Result<usize, Malformed> {
         match self {
             Self::One => it.u8().map(usize::from),
@@ -352,12 +363,7 @@ impl Kind {
             }
             Self::Array(count, kind) => kind.bytes()?.checked_mul(*count),
             Self::Enum(lens, variants) if variants.iter().all(|it| it.fields.is_empty()) => {
-                Some(match lens {
-                    Lens::One => 1,
-                    Lens::Two => 2,
-                    Lens::Four => 4,
-                    Lens::Eight => 8,
-                })
+                Some(lens.bytes())
             }
             _ => None,
         }

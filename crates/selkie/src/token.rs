@@ -25,7 +25,8 @@ pub fn initialize_mint(
     decimals: u8,
 ) -> Instruction {
     let (mint_authority, freeze_authority) = (*authority, None);
-    let initialize = TokenInstruction::InitializeMint2 { decimals, mint_authority, freeze_authority };
+    let initialize =
+        TokenInstruction::InitializeMint2 { decimals, mint_authority, freeze_authority };
     initialize.instruction(program, &[*mint])
 }
 

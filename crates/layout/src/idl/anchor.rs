@@ -5,7 +5,7 @@ use solana_pubkey::Pubkey;
 
 use super::{
     DEPTH_MAX, Idl, IdlError, Place, Seed, Types, discriminator, errors, field, flag, instructions,
-    key, list, row, some, text,
+    key, list, row, text,
 };
 use crate::{
     account::Layout,
@@ -22,18 +22,18 @@ pub(super) fn program(idl: &Value) -> Result<Idl, IdlError> {
         open: Default::default(),
     };
     // Older descriptions list the types of accounts apart.
-    for value in some(idl, "types").iter().chain(some(idl, "accounts")) {
+    for value in list(idl, "types").iter().chain(list(idl, "accounts")) {
         if let (Some(name), Some(it)) = (text(value, "name"), value.get("type")) {
             types.described.insert(name, it);
         }
     }
-    let instructions = instructions(list(idl, "instructions")?, |it| entry(it, &mut types))?;
-    let accounts = some(idl, "accounts").iter().filter_map(|it| account(it, &mut types)).collect();
+    let instructions = instructions(list(idl, "instructions"), |it| entry(it, &mut types))?;
+    let accounts = list(idl, "accounts").iter().filter_map(|it| account(it, &mut types)).collect();
     Ok(Idl {
         address: key(idl, "address").or_else(|| key(idl.get("metadata")?, "address")),
         instructions,
         accounts,
-        errors: errors(some(idl, "errors"), "msg"),
+        errors: errors(list(idl, "errors"), "msg"),
     })
 }
 
@@ -43,8 +43,8 @@ fn entry<'a>(
 ) -> Result<(Instruction, Vec<Place>), IdlError> {
     let name = text(value, "name").ok_or_else(|| IdlError("it has no `name`".to_owned()))?;
     let mut accounts = Vec::new();
-    flatten(list(value, "accounts")?, &mut accounts, 0);
-    let args = list(value, "args")?.iter().filter_map(|arg| {
+    flatten(list(value, "accounts"), &mut accounts, 0);
+    let args = list(value, "args").iter().filter_map(|arg| {
         let kind = arg.get("type").map_or(Kind::Unknown, |it| kind(types, it, 0));
         Some(field(text(arg, "name")?.to_owned(), kind))
     });
@@ -147,7 +147,8 @@ fn kind<'a>(types: &mut Types<'a>, value: &'a Value, depth: usize) -> Kind {
     if let Some(inner) = value.get("coption") {
         return Kind::Option(Tag::Four, types.inner(inner, depth));
     }
-    if let Some([element, count]) = value.get("array").and_then(Value::as_array).map(Vec::as_slice) {
+    if let Some([element, count]) = value.get("array").and_then(Value::as_array).map(Vec::as_slice)
+    {
         let count = count.as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
         if element == "u8" {
             return Kind::Bytes(count);
@@ -164,7 +165,7 @@ fn kind<'a>(types: &mut Types<'a>, value: &'a Value, depth: usize) -> Kind {
 fn definition<'a>(types: &mut Types<'a>, value: &'a Value, depth: usize) -> Kind {
     match text(value, "kind") {
         Some("enum") => {
-            let variants = some(value, "variants").iter().map(|variant| Variant {
+            let variants = list(value, "variants").iter().map(|variant| Variant {
                 name: Name::Owned(text(variant, "name").unwrap_or("?").to_owned()),
                 fields: fields(types, variant, depth),
             });
@@ -184,7 +185,7 @@ fn definition<'a>(types: &mut Types<'a>, value: &'a Value, depth: usize) -> Kind
 
 /// Reads the fields of a struct or variant, which have names or only types.
 fn fields<'a>(types: &mut Types<'a>, value: &'a Value, depth: usize) -> Ref<[Field]> {
-    let fields = some(value, "fields").iter().enumerate().map(|(index, it)| {
+    let fields = list(value, "fields").iter().enumerate().map(|(index, it)| {
         let name = text(it, "name").map_or_else(|| index.to_string(), str::to_owned);
         let inner = it.get("type").filter(|_| text(it, "name").is_some()).unwrap_or(it);
         field(name, (*types.inner(inner, depth)).clone())

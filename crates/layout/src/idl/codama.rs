@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Idl, IdlError, Place, Types, errors, field, flag, instructions, key, list, number, row, some,
-    text,
+    Idl, IdlError, Place, Types, errors, field, flag, instructions, key, list, number, row, text,
 };
 use crate::{
     account::Layout,
@@ -20,18 +19,18 @@ pub(super) fn program(program: &Value) -> Result<Idl, IdlError> {
         kinds: Default::default(),
         open: Default::default(),
     };
-    for value in some(program, "definedTypes") {
+    for value in list(program, "definedTypes") {
         if let (Some(name), Some(it)) = (text(value, "name"), value.get("type")) {
             types.described.insert(name, it);
         }
     }
-    let instructions = instructions(list(program, "instructions")?, |it| entry(it, &mut types))?;
-    let accounts = some(program, "accounts").iter();
+    let instructions = instructions(list(program, "instructions"), |it| entry(it, &mut types))?;
+    let accounts = list(program, "accounts").iter();
     Ok(Idl {
         address: key(program, "publicKey"),
         instructions,
         accounts: accounts.filter_map(|it| account(it, &mut types)).collect(),
-        errors: errors(some(program, "errors"), "message"),
+        errors: errors(list(program, "errors"), "message"),
     })
 }
 
@@ -40,8 +39,8 @@ fn entry<'a>(
     types: &mut Types<'a>,
 ) -> Result<(Instruction, Vec<Place>), IdlError> {
     let name = text(value, "name").ok_or_else(|| IdlError("it has no `name`".to_owned()))?;
-    let accounts = some(value, "accounts").iter().filter_map(role).collect();
-    let (tag, fields) = tagged(value, some(value, "arguments"), types);
+    let accounts = list(value, "accounts").iter().filter_map(role).collect();
+    let (tag, fields) = tagged(value, list(value, "arguments"), types);
     row(name, tag, accounts, fields)
 }
 
@@ -52,14 +51,15 @@ fn account<'a>(value: &'a Value, types: &mut Types<'a>) -> Option<Layout> {
     while let Some(inner) = data.get("type").filter(|_| data.get("fields").is_none()) {
         data = inner;
     }
-    let (tag, fields) = tagged(value, some(data, "fields"), types);
+    let (tag, fields) = tagged(value, list(data, "fields"), types);
     let (tag, fields) = (Ref::Shared(tag.into()), Ref::Shared(fields.into()));
     Some(Layout { tag, name: Name::Owned(name.to_owned()), fields })
 }
 
 fn role(value: &Value) -> Option<(Role, Place)> {
     let name = text(value, "name")?;
-    let fixed = value.get("defaultValue").filter(|it| text(it, "kind") == Some("publicKeyValueNode"));
+    let fixed =
+        value.get("defaultValue").filter(|it| text(it, "kind") == Some("publicKeyValueNode"));
     let role = Role {
         name: Name::Owned(name.to_owned()),
         // A signer that may also be a program derived address is `either`.
@@ -78,7 +78,7 @@ fn tagged<'a>(
     types: &mut Types<'a>,
 ) -> (Vec<u8>, Vec<Field>) {
     let mut tag = Vec::new();
-    let discriminators = some(value, "discriminators");
+    let discriminators = list(value, "discriminators");
     let tells = |name: &str| {
         let is_it = |it: &&Value| text(it, "kind") == Some("fieldDiscriminatorNode");
         discriminators.iter().filter(is_it).any(|it| text(it, "name") == Some(name))
@@ -184,28 +184,24 @@ fn known<'a>(types: &mut Types<'a>, value: &'a Value, depth: usize) -> Option<Ki
             }
         }
         "fixedSizeTypeNode" => Kind::Bytes(size()?),
-        "optionTypeNode" if flag(value, "fixed") => {
-            match lens(value.get("prefix"), Lens::One)? {
-                Lens::Four => Kind::Option(Tag::Four, types.inner(value.get("item")?, depth)),
-                _ => return None,
-            }
-        }
+        "optionTypeNode" if flag(value, "fixed") => match lens(value.get("prefix"), Lens::One)? {
+            Lens::Four => Kind::Option(Tag::Four, types.inner(value.get("item")?, depth)),
+            _ => return None,
+        },
         "optionTypeNode" => match lens(value.get("prefix"), Lens::One)? {
             Lens::One => Kind::Option(Tag::One, types.inner(value.get("item")?, depth)),
             _ => return None,
         },
-        "zeroableOptionTypeNode" => {
-            Kind::Option(Tag::Zero, types.inner(value.get("item")?, depth))
-        }
-        "structTypeNode" => Kind::Struct(fields(types, some(value, "fields"), depth)),
-        "tupleTypeNode" => Kind::Struct(items(types, some(value, "items"), depth)),
+        "zeroableOptionTypeNode" => Kind::Option(Tag::Zero, types.inner(value.get("item")?, depth)),
+        "structTypeNode" => Kind::Struct(fields(types, list(value, "fields"), depth)),
+        "tupleTypeNode" => Kind::Struct(items(types, list(value, "items"), depth)),
         "arrayTypeNode" => array(types, value, depth)?,
         "enumTypeNode" => {
-            let variants = some(value, "variants").iter().map(|it| Variant {
+            let variants = list(value, "variants").iter().map(|it| Variant {
                 name: Name::Owned(text(it, "name").unwrap_or("?").to_owned()),
                 fields: match (it.get("struct"), it.get("tuple")) {
-                    (Some(inner), _) => fields(types, some(inner, "fields"), depth),
-                    (_, Some(inner)) => items(types, some(inner, "items"), depth),
+                    (Some(inner), _) => fields(types, list(inner, "fields"), depth),
+                    (_, Some(inner)) => items(types, list(inner, "items"), depth),
                     _ => Ref::Static(&[]),
                 },
             });
@@ -219,9 +215,7 @@ fn known<'a>(types: &mut Types<'a>, value: &'a Value, depth: usize) -> Option<Ki
 fn array<'a>(types: &mut Types<'a>, value: &'a Value, depth: usize) -> Option<Kind> {
     let (count, item) = (value.get("count")?, types.inner(value.get("item")?, depth));
     Some(match text(count, "kind")? {
-        "fixedCountNode" => {
-            Kind::Array(usize::try_from(count.get("value")?.as_u64()?).ok()?, item)
-        }
+        "fixedCountNode" => Kind::Array(usize::try_from(count.get("value")?.as_u64()?).ok()?, item),
         "prefixedCountNode" => Kind::List(Some(lens(count.get("prefix"), Lens::Four)?), item),
         _ => Kind::List(None, item),
     })
@@ -238,7 +232,8 @@ fn fields<'a>(types: &mut Types<'a>, values: &'a [Value], depth: usize) -> Ref<[
 
 fn items<'a>(types: &mut Types<'a>, values: &'a [Value], depth: usize) -> Ref<[Field]> {
     let items = values.iter().enumerate();
-    let fields = items.map(|(index, it)| field(index.to_string(), (*types.inner(it, depth)).clone()));
+    let fields =
+        items.map(|(index, it)| field(index.to_string(), (*types.inner(it, depth)).clone()));
     let fields: Vec<Field> = fields.collect();
     Ref::Shared(fields.into())
 }

@@ -89,11 +89,23 @@ impl fmt::Display for IdlError {
 impl core::error::Error for IdlError {}
 
 impl Idl {
-    /// Parses the text of a description.
+    /// Parses the text of a description that has instructions.
     ///
     /// # Errors
-    /// If it is not JSON, or describes no instructions.
+    /// As [`Idl::read`], and if it has no instructions.
     pub fn parse(text: &str) -> Result<Self, IdlError> {
+        let idl = Self::read(text)?;
+        if idl.instructions.is_empty() {
+            return Err(IdlError("it has no instructions".to_owned()));
+        }
+        Ok(idl)
+    }
+
+    /// Reads the text of a description, which may have errors or accounts alone.
+    ///
+    /// # Errors
+    /// If it is not JSON, has too many instructions, or one without a name.
+    pub fn read(text: &str) -> Result<Self, IdlError> {
         let json: Value = serde_json::from_str(text).map_err(|it| IdlError(it.to_string()))?;
         match json.get("program").filter(|_| json.get("kind") == Some(&"rootNode".into())) {
             Some(program) => codama::program(program),
@@ -164,14 +176,9 @@ fn field(name: String, kind: Kind) -> Field {
     Field { name: Cow::Owned(name), kind, show: Show::Plain }
 }
 
-fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value], IdlError> {
-    let list = value.get(name).and_then(Value::as_array);
-    list.map(Vec::as_slice).ok_or_else(|| IdlError(format!("it has no list `{name}`")))
-}
-
-/// Returns a list that may be absent.
-fn some<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    list(value, name).unwrap_or_default()
+/// Returns the elements of a list, of which there are none without it.
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
@@ -191,7 +198,7 @@ fn instructions<'a>(
     values: &'a [Value],
     mut read: impl FnMut(&'a Value) -> Result<(Instruction, Vec<Place>), IdlError>,
 ) -> Result<Vec<(Instruction, Vec<Place>)>, IdlError> {
-    if values.is_empty() || values.len() > INSTRUCTIONS_MAX {
+    if values.len() > INSTRUCTIONS_MAX {
         return Err(IdlError(format!("it has {} instructions", values.len())));
     }
     let read = |(index, value)| {

@@ -78,7 +78,8 @@ fn older_descriptions_of_anchor_have_hashes_of_names() {
 
 #[test]
 fn descriptions_of_codama_are_read_into_the_same_rows() {
-    let number = |format: &str| json!({ "kind": "numberTypeNode", "format": format, "endian": "le" });
+    let number =
+        |format: &str| json!({ "kind": "numberTypeNode", "format": format, "endian": "le" });
     let idl = json!({ "kind": "rootNode", "standard": "codama", "program": {
         "kind": "programNode", "name": "vault",
         "publicKey": "Fg6PaFpoGXkYsidMpWTK6W2BeZ7FEfcYkg476zPFsLnS",
