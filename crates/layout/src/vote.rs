@@ -12,6 +12,11 @@ use crate::{
 /// The address of the program.
 pub const ID: Pubkey = vote::ID;
 
+/// The data length in bytes of a vote account.
+pub const ACCOUNT_BYTES: usize = 3762;
+/// What the data of a vote account of version 4 (SIMD-0185) begin with.
+pub const VERSION_4: u32 = 3;
+
 /// A BLS key with its proof of possession (SIMD-0387).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlsKey {
