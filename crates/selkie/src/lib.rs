@@ -48,7 +48,6 @@ mod explain;
 pub mod fixture;
 mod genesis;
 mod given;
-mod hash_lists;
 mod history;
 mod interface;
 mod journal;
