@@ -2,8 +2,8 @@
 //!
 //! Each is declared once, as a row: names, fields with types, roles of accounts. From the row follow a Rust
 //! type with reader and writer, the offsets of fields at fixed places, and a description as data, by which
-//! JSON-RPC, receipts and the command show bytes. Interface descriptions of other programs are read into
-//! the same rows.
+//! JSON-RPC, receipts and the command show bytes. The crate `selkie-idl` reads interface descriptions of
+//! other programs into the same rows.
 //!
 //! ```
 //! use selkie_layout::{system::{self, SystemInstruction}, token::{ACCOUNT, TokenAccount}};
@@ -27,7 +27,6 @@
 //! | [`token`], [`associated_token`] | token programs |
 //! | [`program`] | all programs, by their addresses |
 //! | [`errors`] | the names of custom errors |
-//! | `idl` | interface descriptions of Anchor and Codama, with the feature `idl` |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -37,13 +36,12 @@ pub mod associated_token;
 pub mod compute_budget;
 mod declare;
 pub mod errors;
-#[cfg(feature = "idl")]
-pub mod idl;
 pub mod instruction;
 pub mod kind;
 pub mod loader;
 pub mod lookup_table;
 pub mod program;
+mod reader;
 pub mod role;
 pub mod stake;
 pub mod system;

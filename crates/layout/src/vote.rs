@@ -169,7 +169,7 @@ pub struct CompactTower(pub Tower);
 const NO_ROOT: u64 = u64::MAX;
 
 impl<'a> Wire<'a> for CompactTower {
-    const KIND: Kind = Kind::CompactTower;
+    const KIND: Kind = Kind::Other(compact_tower);
 
     fn read(it: &mut Reader<'a>) -> Result<Self, Malformed> {
         let root = it.u64()?;
@@ -218,7 +218,7 @@ fn write_varint(mut number: u64, out: &mut Vec<u8>) {
 }
 
 /// Reads a compact tower as a value.
-pub(crate) fn compact_tower<'a>(it: &mut Reader<'a>) -> Result<Value<'a>, Malformed> {
+fn compact_tower<'a>(it: &mut Reader<'a>) -> Result<Value<'a>, Malformed> {
     const LOCKOUT: &[Field] = Lockout::FIELDS;
     let bytes = it.remaining();
     let CompactTower(tower) = CompactTower::read(it)?;

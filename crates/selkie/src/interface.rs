@@ -8,8 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_idl::Idl;
 use selkie_isa::{input, plain};
-use selkie_layout::{account::Layout, idl::Idl, instruction::Instruction};
+use selkie_layout::{account::Layout, instruction::Instruction};
 use solana_pubkey::Pubkey;
 
 /// The most bytes of a description that is read, and the files of a folder that are looked at.

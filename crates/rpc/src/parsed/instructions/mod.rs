@@ -19,8 +19,6 @@ use crate::{
     },
 };
 
-pub(crate) use accounts::COUNT;
-
 /// Returns an instruction with names of its parts, or partially decoded.
 ///
 /// `keys` are the transaction's addresses, those loaded from lookup tables included.
