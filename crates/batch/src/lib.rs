@@ -2,7 +2,7 @@
 //!
 //! [`run`] is a pure function. A result depends on its row and on what the row refers to by hash, and
 //! is the same on every machine, with any number of threads and with both engines. So any engine that
-//! moves Arrow batches (Spark, Ray, DataFusion, a loop over Parquet files) can distribute the work,
+//! moves Arrow batches (Spark, Ray, a loop over Parquet files) can distribute the work,
 //! and repeat any part of it.
 //!
 //! | item | what it is |

@@ -3,15 +3,7 @@
 mod groups;
 #[cfg(all(test, feature = "batch", feature = "conform", feature = "lsp", feature = "node"))]
 mod options;
-// With `sql` there is one command more.
-#[cfg(all(
-    test,
-    feature = "batch",
-    feature = "conform",
-    feature = "lsp",
-    feature = "node",
-    not(feature = "sql")
-))]
+#[cfg(all(test, feature = "batch", feature = "conform", feature = "lsp", feature = "node"))]
 mod page;
 mod parse;
 mod suggestions;

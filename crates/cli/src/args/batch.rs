@@ -25,8 +25,6 @@ pub(crate) enum BatchCommand {
     Verify(BatchVerifyArgs),
     Diff(BatchDiffArgs),
     Import(BatchImportArgs),
-    #[cfg(feature = "sql")]
-    Sql(BatchSqlArgs),
 }
 
 /// Make items of recorded transactions, whose results are then expected
@@ -172,45 +170,6 @@ pub(crate) struct BatchDiffArgs {
     /// How many of the differences to show
     #[arg(long, value_name = "N", default_value = "20")]
     pub(crate) show: usize,
-}
-
-/// Ask questions in SQL about items and results, also about results of items that are run for it
-#[cfg(feature = "sql")]
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Tables:
-  items('FOLDER')       the items of a folder
-  contents('FOLDER')    what its items refer to by hash
-  results('FOLDER')     the results that `selkie batch run --out FOLDER` has written
-  simulate('FOLDER')    the items of a folder are run, and these are their results
-docs/scale.md describes their columns. Tables of simulate have logs if the query asks for the column,
-and account data with --data.
-
-Functions: base58(binary) and unbase58(text), for addresses; those of DataFusion, as encode(item_id, 'hex').
-
-Examples:
-  selkie batch sql \"SELECT status, count(*) AS items FROM results('before') GROUP BY status\"
-
-  selkie batch sql \"SELECT encode(item_id, 'hex') AS item, a.compute_units - b.compute_units AS more
-                    FROM results('before') b JOIN results('after') a USING (item_id)
-                    ORDER BY more DESC LIMIT 10\"
-
-  selkie batch sql --program ADDRESS=new.so \\
-      \"SELECT error, count(*), avg(compute_units) FROM simulate('items') GROUP BY error\"
-
-COPY (SELECT …) TO 'file.parquet' writes a query's rows to a file.")]
-pub(crate) struct BatchSqlArgs {
-    /// The query; `-` reads it from the standard input
-    #[arg(value_name = "SELECT", required_unless_present = "file", conflicts_with = "file")]
-    pub(crate) query: Option<String>,
-    /// A file with the query
-    #[arg(long, value_name = "FILE.sql")]
-    pub(crate) file: Option<PathBuf>,
-    /// Print the rows as CSV; `--json` prints an object on each line
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-    #[command(flatten)]
-    pub(crate) work: BatchWorkArgs,
 }
 
 /// Parses the replacement of a program.

@@ -6,8 +6,6 @@ mod execute;
 mod import;
 mod parts;
 mod shards;
-#[cfg(feature = "sql")]
-mod sql;
 mod supervise;
 mod table;
 mod total;
@@ -34,8 +32,6 @@ pub(crate) fn run(ui: &mut Ui, args: &BatchArgs) -> Result<Status> {
         BatchCommand::Verify(args) => verify::run(ui, args),
         BatchCommand::Diff(args) => diff::run(ui, args),
         BatchCommand::Import(args) => import::run(ui, args),
-        #[cfg(feature = "sql")]
-        BatchCommand::Sql(args) => sql::run(ui, args),
     }
 }
 

@@ -23,9 +23,6 @@ use crate::ui::Advise as _;
 
 /// The bytes of the values of a batch.
 const BATCH_BYTES_MAX: u64 = 128 << 20;
-/// The bytes of a query's batch, which SQL reads with a fixed number of rows.
-#[cfg(feature = "sql")]
-const SQL_BYTES_MAX: u64 = 1 << 30;
 /// The values of a column in a group of rows, nulls and those of lists included.
 const VALUES_MAX: u64 = 1 << 26;
 /// What a value takes besides its bytes: its place, and whether it is there.
@@ -79,16 +76,6 @@ impl Need {
                 .advise(format!("rows have up to {BATCH_BYTES_MAX} bytes; write others in parts")),
             rows => Ok(rows.unwrap_or(asked).min(asked)),
         }
-    }
-
-    /// Checks that as many rows as a query reads at once are not too large.
-    #[cfg(feature = "sql")]
-    pub(super) fn check_for_sql(self, rows: usize) -> Result<()> {
-        let bytes = self.total.min(self.row.saturating_mul(rows as u64));
-        if bytes > SQL_BYTES_MAX {
-            bail!("{rows} rows may take {bytes} bytes of memory, which is too much for a query");
-        }
-        Ok(())
     }
 }
 

@@ -4,7 +4,6 @@ use std::{
     fs::{self, File},
     panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use anyhow::{Context as _, Result, anyhow};
@@ -34,9 +33,6 @@ pub(crate) struct Table {
     pub(crate) rows: u64,
     /// What the file was made of, if it says so: see [`TableWriter::create`].
     pub(crate) stamp: Option<String>,
-    /// All columns of the file.
-    #[cfg_attr(not(feature = "sql"), allow(dead_code, reason = "only queries ask for them"))]
-    pub(crate) schema: SchemaRef,
     rows_at_once: usize,
     columns: Option<Vec<String>>,
     reader: Option<ParquetRecordBatchReader>,
@@ -52,27 +48,12 @@ impl Table {
             let stated = u64::try_from(metadata.num_rows()).unwrap_or_default();
             let stamp = metadata.key_value_metadata().into_iter().flatten();
             let stamp = stamp.filter(|it| it.key == STAMP).find_map(|it| it.value.clone());
-            Ok((stated, stamp, Arc::clone(builder.schema())))
+            Ok((stated, stamp))
         };
-        let (stated, stamp, schema) = guarded(path, open)?;
+        let (stated, stamp) = guarded(path, open)?;
         let columns = columns.map(|all| all.iter().map(|&it| it.to_owned()).collect());
         let path = path.to_owned();
-        Ok(Self {
-            path,
-            read: 0,
-            rows: stated,
-            stamp,
-            schema,
-            rows_at_once: rows,
-            columns,
-            reader: None,
-        })
-    }
-
-    /// Checks that a query can read as many rows at once.
-    #[cfg(feature = "sql")]
-    pub(crate) fn check_for_sql(&self, rows: usize) -> Result<()> {
-        guarded(&self.path, || Need::of(input::open(&self.path)?, None)?.check_for_sql(rows))
+        Ok(Self { path, read: 0, rows: stated, stamp, rows_at_once: rows, columns, reader: None })
     }
 
     /// Reads the next batch; `None` at the end.
