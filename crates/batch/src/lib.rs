@@ -19,6 +19,8 @@
 //! | [`Items`] | collects items into a batch |
 //! | [`EnvironmentFile`] | features, sysvars, fees and shared accounts, in a file that its hash names |
 //! | [`record`] | items from the state of a chain |
+//! | `folder` | Parquet files of items and results, with the feature `folders` |
+//! | `import` | items of recorded transactions, with the feature `import` |
 //! | [`Digest`] | proves that two runs executed the same items with the same effects |
 
 #![forbid(unsafe_code)]
@@ -30,8 +32,12 @@ mod digest;
 mod effects;
 mod environment;
 mod error;
+#[cfg(feature = "folders")]
+pub mod folder;
 mod fuzz;
 mod fuzz_file;
+#[cfg(feature = "import")]
+pub mod import;
 mod instructions;
 mod item;
 mod items;

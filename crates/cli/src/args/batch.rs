@@ -1,10 +1,10 @@
 //! Arguments of `selkie batch`.
 
-use core::{fmt, str::FromStr};
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use selkie::Pubkey;
+use selkie_batch::folder::Work;
 
 use crate::args::EngineArg;
 
@@ -100,45 +100,6 @@ pub(crate) struct BatchWorkArgs {
     /// How many rows are in memory for each thread
     #[arg(long, value_name = "N", default_value = "1024")]
     pub(crate) rows: NonZeroUsize,
-}
-
-/// What a process does for the `selkie batch run` that has started it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Work {
-    /// Everything.
-    First,
-    /// What an earlier process has left.
-    Again,
-    /// Some rows of a file of items, which is given by its place in the order of names.
-    Rows { shard: usize, first: u64, count: u64 },
-}
-
-impl fmt::Display for Work {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::First => f.write_str("first"),
-            Self::Again => f.write_str("again"),
-            Self::Rows { shard, first, count } => write!(f, "rows:{shard}:{first}:{count}"),
-        }
-    }
-}
-
-impl FromStr for Work {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let rows = || {
-            let mut numbers = text.strip_prefix("rows:")?.splitn(3, ':');
-            let mut number = || numbers.next()?.parse::<u64>().ok();
-            let (shard, first, count) = (number()?, number()?, number()?);
-            Some(Self::Rows { shard: usize::try_from(shard).ok()?, first, count })
-        };
-        match text {
-            "first" => Ok(Self::First),
-            "again" => Ok(Self::Again),
-            _ => rows().ok_or("expected `first`, `again` or `rows:SHARD:FIRST:COUNT`"),
-        }
-    }
 }
 
 /// Prove that results are complete: their number, distinct ids, expectations and digest

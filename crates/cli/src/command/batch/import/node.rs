@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::Result;
+use selkie_batch::import::Importer;
 use selkie_node::RECORDED_BLOCKS_MAX;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Importer;
 use crate::{
     client::{Client, LIST_BYTES_MAX},
     replays,

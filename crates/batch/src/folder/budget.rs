@@ -6,7 +6,6 @@
 
 use std::fs::File;
 
-use anyhow::{Result, anyhow, bail};
 use parquet::{
     basic::Encoding,
     column::{
@@ -18,8 +17,9 @@ use parquet::{
         serialized_reader::SerializedFileReader,
     },
 };
+use selkie_isa::failure::Failure;
 
-use crate::ui::Advise as _;
+use super::Tried as Result;
 
 /// The bytes of the values of a batch.
 const BATCH_BYTES_MAX: u64 = 128 << 20;
@@ -72,8 +72,12 @@ impl Need {
             return Ok(asked);
         }
         match usize::try_from(BATCH_BYTES_MAX / self.row.max(1)) {
-            Ok(0) => Err(anyhow!("a row may take {} bytes of memory", self.row))
-                .advise(format!("rows have up to {BATCH_BYTES_MAX} bytes; write others in parts")),
+            Ok(0) => {
+                let failure = Failure::new(format!("a row may take {} bytes of memory", self.row));
+                let help =
+                    format!("rows have up to {BATCH_BYTES_MAX} bytes; write others in parts");
+                Err(failure.with_help(help).into())
+            }
             rows => Ok(rows.unwrap_or(asked).min(asked)),
         }
     }
@@ -102,7 +106,9 @@ fn column_bytes(pages: &mut dyn PageReader) -> Result<u64> {
         total = total.saturating_add(bytes).saturating_add(count.saturating_mul(VALUE_BYTES));
     }
     if values > VALUES_MAX {
-        bail!("a column has {values} values in one group of rows, of at most {VALUES_MAX}");
+        let what =
+            format!("a column has {values} values in one group of rows, of at most {VALUES_MAX}");
+        return Err(Failure::new(what).into());
     }
     Ok(total)
 }

@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result};
+use selkie_isa::failure::Context as _;
 
-use super::table::part_of;
+use super::{Result, table::part_of};
 
 /// Returns the file of the results of a file of items.
 pub(super) fn results(out: &Path, items: &Path) -> PathBuf {
@@ -52,4 +52,21 @@ pub(super) fn remove_file(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Removes what attempts that were killed have left in a folder of results: see
+/// [`Job::of_attempt`](super::Job::of_attempt). No other process may be writing there.
+///
+/// # Errors
+/// If the folder cannot be read, or a file not be removed.
+pub fn sweep(out: &Path) -> Result<()> {
+    let cannot_read = || format!("cannot read {}", out.display());
+    for entry in fs::read_dir(out).with_context(cannot_read)? {
+        let path = entry.with_context(cannot_read)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(".part") && name.contains(".parquet.") {
+            remove_file(&path)?;
+        }
+    }
+    Ok(())
 }

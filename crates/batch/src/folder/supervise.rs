@@ -1,4 +1,4 @@
-//! `selkie batch run` as two processes: one works, and this one goes on if it dies.
+//! A run as two processes: one works, and this one goes on if it dies.
 //!
 //! A crash of machine code ends its process, whatever that does about panics. So a process of its own
 //! does all work. If it dies, the files of items that it was at are run again in parts, each in a
@@ -9,70 +9,66 @@
 //! A process works for as long as its standard input is open, so none outlives this one.
 
 use std::{
-    env, io,
-    path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio, exit},
-    thread,
+    io,
+    path::Path,
+    process::{Command, ExitStatus, Stdio},
 };
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use selkie_batch::{crashed, schema};
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _};
 
 use super::{
-    execute::{made_by, stamp},
+    Result,
+    job::stamp,
     parts,
-    shards::{self, ITEMS},
+    run::{FolderRun, Work},
     table::{Table, TableWriter},
 };
-use crate::{
-    args::batch::{BatchRunArgs, Work},
-    command::batch::execute,
-    ui::{Status, Ui},
-};
+use crate::{run::crashed, schema};
 
 /// How many rows of results are read at once.
 const ROWS_AT_ONCE: usize = 1024;
-/// The exit code of a process whose starter is gone.
-const ABANDONED: i32 = 2;
+/// How a run ended that was done by other processes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Supervised {
+    /// The process that has done the last of it has shown the outcome, and ended with this exit code.
+    Ended(u8),
+    /// Processes cannot be started here.
+    NotStarted,
+}
 
-pub(super) fn run(ui: &mut Ui, args: &BatchRunArgs) -> Result<Status> {
-    let mut ended = match start(Work::First) {
-        Ok(ended) => ended,
-        // An emulator of another processor, for instance, cannot start programs for it.
-        Err(_) => return execute::run(ui, args, &Work::First),
-    };
+/// Runs a folder in processes that `worker` gives, each for some [`Work`] of it. They work as long as their
+/// standard input is open. `warn` takes a sentence for each file of items that is run again.
+///
+/// # Errors
+/// If the engine dies before it runs an item, or files cannot be used.
+pub fn supervise(
+    run: &FolderRun,
+    worker: &dyn Fn(Work) -> io::Result<Command>,
+    warn: &mut dyn FnMut(&str) -> io::Result<()>,
+) -> Result<Supervised> {
+    let Ok(mut ended) = start(worker, Work::First) else { return Ok(Supervised::NotStarted) };
     loop {
         let why = match ended {
-            Ended::Exit(code) => return Ok(Status::Shown(code)),
+            Ended::Exit(code) => return Ok(Supervised::Ended(code)),
             Ended::Crash(why) => why,
         };
         let mut is_explained = false;
-        for (index, items) in shards::required(&args.items.join(ITEMS))?.iter().enumerate() {
-            if !parts::is_begun(&args.out, items) {
+        for (index, items) in run.shards()?.iter().enumerate() {
+            if !parts::is_begun(&run.out, items) {
                 continue;
             }
             is_explained = true;
             let name = items.display();
-            ui.warning(&format!("the engine died of {why}; {name} is run again in parts"))?;
-            if let Some(code) = (Shard { args, index, items }).run()? {
-                return Ok(Status::Shown(code));
+            warn(&format!("the engine died of {why}; {name} is run again in parts"))?;
+            if let Some(code) = (Shard { run, worker, index, items }).run()? {
+                return Ok(Supervised::Ended(code));
             }
         }
         if !is_explained {
-            bail!("the engine died of {why} before it ran an item");
+            return Err(Failure::new(format!("the engine died of {why} before it ran an item")));
         }
-        ended = start(Work::Again).context("cannot start the engine again")?;
+        ended = start(worker, Work::Again).context("cannot start the engine again")?;
     }
-}
-
-/// Ends this process when the one that has started it is gone.
-#[expect(clippy::exit, reason = "the parent process, which reads the result, has exited")]
-pub(super) fn end_with_starter() {
-    thread::spawn(|| {
-        // Nothing is written: this returns when the other end is closed.
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        exit(ABANDONED)
-    });
 }
 
 /// How a process ended.
@@ -84,12 +80,8 @@ enum Ended {
 }
 
 /// Starts a process for some work, and waits for its end.
-fn start(work: Work) -> io::Result<Ended> {
-    let mut arguments: Vec<_> = env::args_os().skip(1).collect();
-    let end = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
-    arguments.splice(end..end, ["--worker".into(), work.to_string().into()]);
-    let mut command = Command::new(env::current_exe()?);
-    let mut process = command.args(arguments).stdin(Stdio::piped()).spawn()?;
+fn start(worker: &dyn Fn(Work) -> io::Result<Command>, work: Work) -> io::Result<Ended> {
+    let mut process = worker(work)?.stdin(Stdio::piped()).spawn()?;
     // Waiting would close it.
     let _open = process.stdin.take();
     Ok(ended_by(process.wait()?))
@@ -135,23 +127,24 @@ fn exited(status: ExitStatus) -> Ended {
 
 /// A file of items at which a process has died.
 struct Shard<'a> {
-    args: &'a BatchRunArgs,
+    run: &'a FolderRun,
+    worker: &'a dyn Fn(Work) -> io::Result<Command>,
     /// The place among all files.
     index: usize,
-    items: &'a PathBuf,
+    items: &'a Path,
 }
 
 impl Shard<'_> {
     /// Runs the items in parts. Returns the exit code of a process that could not.
     fn run(&self) -> Result<Option<u8>> {
-        let Self { args, index, items } = *self;
-        let results = parts::results(&args.out, items);
-        let stamp = stamp(items, &made_by(args)?)?;
+        let Self { run, worker, index, items } = *self;
+        let results = parts::results(&run.out, items);
+        let stamp = stamp(items, &run.made_by()?)?;
         let mut writer = TableWriter::create(&results, schema::results(), stamp)?;
         // Rows from the first on, as many, and how often an item alone has ended its process.
         let mut ranges = vec![(0, count(items)?, 0)];
         while let Some((first, count, deaths)) = ranges.pop() {
-            match start(Work::Rows { shard: index, first, count })? {
+            match start(worker, Work::Rows { shard: index, first, count })? {
                 Ended::Exit(0) => self.take_results(&mut writer)?,
                 Ended::Exit(code) => return Ok(Some(code)),
                 Ended::Crash(_) if count > 1 => {
@@ -164,19 +157,20 @@ impl Shard<'_> {
                     let mut table = Table::open(items, None, ROWS_AT_ONCE)?;
                     let item = table.next_of(first, count)?;
                     let item = item.with_context(|| format!("{} has changed", items.display()))?;
-                    writer.write(&crashed(&item, &format!("the engine died of {why}"))?)?;
+                    let why = format!("the engine died of {why}");
+                    writer.write(&crashed(&item, &why).or_failure()?)?;
                 }
             }
         }
         // The process of the last item may have left something.
-        parts::remove_rows(&args.out, items)?;
+        parts::remove_rows(&run.out, items)?;
         writer.finish()?;
         Ok(None)
     }
 
     /// Appends what a process has written.
     fn take_results(&self, writer: &mut TableWriter) -> Result<()> {
-        let path = parts::rows(&self.args.out, self.items);
+        let path = parts::rows(&self.run.out, self.items);
         let mut table = Table::open(&path, None, ROWS_AT_ONCE)?;
         while let Some(batch) = table.next()? {
             writer.write(&batch)?;
@@ -193,7 +187,10 @@ fn count(path: &Path) -> Result<u64> {
         rows = rows.saturating_add(batch.num_rows() as u64);
     }
     match rows {
-        0 => Err(anyhow!("{} has no items, but the engine died of them", path.display())),
+        0 => {
+            let path = path.display();
+            Err(Failure::new(format!("{path} has no items, but the engine died of them")))
+        }
         _ => Ok(rows),
     }
 }

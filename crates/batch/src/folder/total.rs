@@ -1,30 +1,28 @@
-//! What a run has executed, and how it is shown.
+//! What a run has executed.
 
-use std::{collections::BTreeMap, io::Write as _, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context as _, Result};
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::Int64Type};
-use selkie_batch::{Digest, check_results, schema::column};
-use serde_json::json;
+use selkie_isa::failure::Context as _;
 
-use super::is_unusable;
-use crate::{
-    render::count,
-    ui::{BAD, DIM, GOOD, STRONG, Status, Ui},
-};
+use super::{Result, is_unusable};
+use crate::{columns::check_results, digest::Digest, schema::column};
 
 /// What was executed.
-#[derive(Default)]
-pub(super) struct Total {
-    digest: Digest,
-    pub(super) compute_units: u64,
-    statuses: BTreeMap<String, u64>,
+#[derive(Clone, Default, Debug)]
+pub struct Total {
+    /// The digest of the results, which has their number.
+    pub digest: Digest,
+    /// The sum of their compute units.
+    pub compute_units: u64,
+    /// How many results have a status, by its name.
+    pub statuses: BTreeMap<String, u64>,
     /// Items whose result is not the expected one.
-    unexpected: u64,
+    pub unexpected: u64,
     /// Files whose results were there already.
-    pub(super) skipped: usize,
-    /// The first items that are malformed or on which the engine crashed.
-    unusable: Vec<String>,
+    pub files_skipped: usize,
+    /// The first items that are malformed or on which the engine crashed, with what is wrong.
+    pub unusable: Vec<String>,
 }
 
 /// How many unusable items are named.
@@ -69,7 +67,7 @@ impl Total {
         self.digest.merge(&other.digest);
         self.compute_units = self.compute_units.saturating_add(other.compute_units);
         self.unexpected += other.unexpected;
-        self.skipped += other.skipped;
+        self.files_skipped += other.files_skipped;
         for (status, count) in other.statuses {
             *self.statuses.entry(status).or_default() += count;
         }
@@ -77,42 +75,9 @@ impl Total {
         self.unusable.truncate(UNUSABLE_NAMED);
     }
 
-    fn is_fine(&self) -> bool {
+    /// Returns whether every item could be executed, and ended as expected.
+    #[must_use]
+    pub fn is_fine(&self) -> bool {
         self.unexpected == 0 && self.unusable.is_empty()
     }
-}
-
-/// Shows a total.
-pub(super) fn report(ui: &mut Ui, total: &Total, seconds: f64) -> Result<Status> {
-    let Total { digest, compute_units, statuses, unexpected, skipped, unusable } = total;
-    if ui.json {
-        ui.object(&json!({
-            "items": digest.items,
-            "statuses": statuses,
-            "compute_units": compute_units,
-            "unexpected": unexpected,
-            "unusable": unusable,
-            "files_skipped": skipped,
-            "digest": digest.to_hex(),
-            "seconds": seconds,
-        }))?;
-        return Ok(Status::of(total.is_fine()));
-    }
-    writeln!(ui.out, "{STRONG}{}{STRONG:#} in {seconds:.1} s", count(digest.items, "item"))?;
-    for (status, number) in statuses {
-        writeln!(ui.out, "  {status:14} {number}")?;
-    }
-    writeln!(ui.out, "  compute units  {compute_units}")?;
-    if *skipped > 0 {
-        writeln!(ui.out, "  {DIM}{} had results{DIM:#}", count(*skipped, "file"))?;
-    }
-    for line in unusable {
-        writeln!(ui.out, "{BAD}unusable{BAD:#} {line}")?;
-    }
-    if *unexpected > 0 {
-        writeln!(ui.out, "{BAD}{} not as expected{BAD:#}", count(*unexpected, "result"))?;
-    }
-    let style = if total.is_fine() { GOOD } else { BAD };
-    writeln!(ui.out, "digest {style}{}{style:#}", digest.to_hex())?;
-    Ok(Status::of(total.is_fine()))
 }

@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, anyhow};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::{
@@ -17,9 +16,12 @@ use parquet::{
     basic::Compression,
     file::{metadata::KeyValue, properties::WriterProperties},
 };
-use selkie_isa::input;
+use selkie_isa::{
+    failure::{Context as _, Failure},
+    input,
+};
 
-use super::budget::Need;
+use super::{Result, Tried, budget::Need};
 
 /// The name of the stamp in a file's metadata.
 const STAMP: &str = "selkie.run";
@@ -69,7 +71,7 @@ impl Table {
     }
 
     /// Begins to read, with as many rows in a batch as its budget allows.
-    fn start(&self) -> Result<ParquetRecordBatchReader> {
+    fn start(&self) -> Tried<ParquetRecordBatchReader> {
         let columns = self.columns.as_deref();
         let rows = Need::of(input::open(&self.path)?, columns)?.rows(self.rows_at_once)?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(input::open(&self.path)?)?;
@@ -99,8 +101,9 @@ impl Table {
     }
 }
 
-/// Keeps panics of the Parquet library off the standard error: [`guarded`] makes errors of them.
-pub(crate) fn quiet_library_panics() {
+/// Keeps panics of the Parquet library, of which errors are made, off the standard error: for a process
+/// that reads files of others.
+pub fn quiet_library_panics() {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         let is_of =
@@ -112,9 +115,9 @@ pub(crate) fn quiet_library_panics() {
 }
 
 /// Reads from a file. The Parquet library may panic if a file lies about its contents.
-fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Tried<T>) -> Result<T> {
     let result = catch_unwind(AssertUnwindSafe(read));
-    let result = result.unwrap_or_else(|_| Err(anyhow!("the file is damaged")));
+    let result = result.unwrap_or_else(|_| Err(Failure::new("the file is damaged").into()));
     result.with_context(|| format!("cannot read {}", path.display()))
 }
 
@@ -136,14 +139,23 @@ impl TableWriter {
     /// Creates a file. Its stamp says what it is made of, so that it is not taken for something else
     /// later.
     pub(crate) fn create(path: &Path, schema: SchemaRef, stamp: String) -> Result<Self> {
-        let part = part_of(path);
+        Self::create_as(part_of(path), path, schema, stamp)
+    }
+
+    /// As [`create`](Self::create), with another name while it is being written.
+    pub(crate) fn create_as(
+        part: PathBuf,
+        path: &Path,
+        schema: SchemaRef,
+        stamp: String,
+    ) -> Result<Self> {
         let create = || {
             let file = File::create(&part)?;
             let stamp = vec![KeyValue::new(STAMP.to_owned(), stamp)];
             let properties = WriterProperties::builder()
                 .set_compression(Compression::SNAPPY)
                 .set_key_value_metadata(Some(stamp));
-            Ok::<_, anyhow::Error>(ArrowWriter::try_new(file, schema, Some(properties.build()))?)
+            Tried::Ok(ArrowWriter::try_new(file, schema, Some(properties.build()))?)
         };
         let writer = create().with_context(|| format!("cannot create {}", part.display()))?;
         Ok(Self { path: path.to_owned(), part, writer })
@@ -159,7 +171,7 @@ impl TableWriter {
         let finish = || {
             writer.into_inner()?.sync_all()?;
             fs::rename(&part, &path)?;
-            Ok::<_, anyhow::Error>(())
+            Tried::Ok(())
         };
         finish().with_context(|| format!("cannot write {}", path.display()))
     }

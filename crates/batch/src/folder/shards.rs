@@ -5,17 +5,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, anyhow};
+use selkie_isa::failure::{Context as _, Failure};
 
-use super::table::Table;
-use crate::ui::Advise as _;
+use super::{Result, table::Table};
 
 /// The folder of items inside a folder, and that of contents.
 pub(crate) const ITEMS: &str = "items";
 pub(crate) const CONTENTS: &str = "contents";
 
 /// Lists the Parquet files of a folder by name. A file stands for itself.
-pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     if folder.is_file() {
         return Ok(vec![folder.to_owned()]);
     }
@@ -37,8 +39,8 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>> {
 pub(crate) fn required(folder: &Path) -> Result<Vec<PathBuf>> {
     let files = list(folder)?;
     if files.is_empty() {
-        return Err(anyhow!("there are no Parquet files in {}", folder.display()))
-            .advise("names of Parquet files end in .parquet");
+        let failure = Failure::new(format!("there are no Parquet files in {}", folder.display()));
+        return Err(failure.with_help("names of Parquet files end in .parquet"));
     }
     Ok(files)
 }

@@ -5,20 +5,24 @@
 //! transaction made are not in a dump, nor are long changes of data; a transaction that does not end as
 //! recorded on the state that was found is left out.
 
+use selkie_isa::failure::{Context as _, OrFailure as _};
 use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context as _, Result};
 use selkie::{AccountSharedData, Pubkey, Svm, WritableAccount as _, ids::sysvar};
-use selkie_batch::{Expectation, Item, Sha256, record};
 use selkie_builtins::{builtins, precompiles};
 use selkie_isa::input;
-use selkie_node::{
+use selkie_ledger::{
     AccountDiff, Block, Landed,
     dump::{self, Dump},
 };
 use selkie_svm::{Environment, FeatureSet, ReadableAccount as _, Sysvars};
 
-use super::{Chain, Importer, status};
+use super::{Chain, Importer, Result, status};
+use crate::{
+    Sha256,
+    item::{Expectation, Item},
+    record,
+};
 
 /// Why transactions before one of many changes are left out.
 const LONG: &str = "a later transaction has changed more than a dump tells";
@@ -27,7 +31,7 @@ const OTHERWISE: &str = "it ends otherwise than recorded on the state that the d
 /// Adds the transactions of a dump, oldest first.
 pub(super) fn add(path: &Path, importer: &mut Importer) -> Result<()> {
     let mut file = input::open(path)?;
-    let dump = dump::read(&mut file)?;
+    let dump = dump::read(&mut file).or_failure()?;
     let mut svm = chain(&dump)?;
     let env_ref = importer.environment(&svm);
     let mut found = Vec::new();

@@ -9,17 +9,16 @@
 //! that every chain has. Servers do not say what accounts were before a transaction: whoever writes the
 //! file has to know it. A result that differs shows where that fails.
 
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{Account, Pubkey, Svm, VersionedTransaction};
-use selkie_batch::Expectation;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Importer, Recorded};
-use crate::{program::read, ui::Advise as _};
+use super::{Importer, Recorded, Result, read};
+use crate::item::Expectation;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -62,7 +61,7 @@ struct Meta {
 
 /// Adds the transactions of a file.
 pub(super) fn add(path: &Path, importer: &mut Importer) -> Result<()> {
-    let file: File = serde_json::from_slice(&read(path)?)?;
+    let file: File = serde_json::from_slice(&read(path)?).or_failure()?;
     let mut svm = Svm::new();
     for AccountEntry { pubkey, account } in &file.accounts {
         let key = pubkey.parse().with_context(|| format!("account {pubkey}"))?;
@@ -94,7 +93,8 @@ fn stored(value: &AccountValue) -> Result<Account> {
 fn decode((text, encoding): &(String, String)) -> Result<Vec<u8>> {
     match encoding.as_str() {
         "base64" => BASE64_STANDARD.decode(text).context("it is not base64"),
-        other => Err(anyhow!("the encoding is {other}")).advise("ask the server for base64"),
+        other => Err(Failure::new(format!("the encoding is {other}")))
+            .advise("ask the server for base64"),
     }
 }
 

@@ -1,34 +1,38 @@
-//! What `selkie batch run` and `selkie batch sql` share: what items refer to, and batches that are run.
+//! What the items of a folder refer to, and batches of them that are run.
 
 use core::num::NonZeroUsize;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::OnceLock,
     thread,
-    time::Instant,
 };
 
-use anyhow::{Context as _, Result, bail};
 use arrow_array::RecordBatch;
 use selkie::Pubkey;
-use selkie_batch::{Base, BatchError, RunOptions};
-use selkie_isa::input;
+use selkie_isa::{
+    failure::{Context as _, Failure},
+    input,
+};
 use selkie_svm::{FeatureSet, Purpose, check_file};
 
 use super::{
+    Result,
     shards::{self, CONTENTS},
     table::Table,
 };
+use crate::{base::Base, error::BatchError, options::RunOptions};
 
 /// How many rows of contents are read at once.
 const CONTENTS_AT_ONCE: usize = 64;
 
 /// The files that replace programs of the items, by the programs' addresses.
-pub(super) type Programs = BTreeMap<Pubkey, Vec<u8>>;
+pub type Programs = BTreeMap<Pubkey, Vec<u8>>;
 
 /// Reads all contents of a folder of items into memory, and puts files in place of programs.
-pub(super) fn read_base(items: &Path, programs: &Programs) -> Result<Base> {
+///
+/// # Errors
+/// If a file cannot be used.
+pub fn read_base(items: &Path, programs: &Programs) -> Result<Base> {
     let mut base = Base::new();
     for path in shards::list(&items.join(CONTENTS))? {
         let mut table = Table::open(&path, None, CONTENTS_AT_ONCE)?;
@@ -57,17 +61,20 @@ fn in_file(error: BatchError, first: usize) -> BatchError {
 
 /// Reads the files that replace programs of the items, which have to be such that a cluster would
 /// deploy.
-pub(super) fn programs(programs: &[(Pubkey, PathBuf)]) -> Result<Programs> {
+///
+/// # Errors
+/// If a file cannot be read, or would not be deployed.
+pub fn programs(programs: &[(Pubkey, PathBuf)]) -> Result<Programs> {
     let mut all = Programs::new();
     for (program, path) in programs {
         let elf = input::read(path, input::FILE_BYTES_MAX)
             .with_context(|| format!("cannot read {}", path.display()))?;
         if let Err(refused) = check_file(&elf, FeatureSet::mainnet(), Purpose::Deployment) {
             let path = path.display();
-            bail!(
+            return Err(Failure::new(format!(
                 "{path} would not be deployed: {}; `selkie check {path}` shows more",
                 refused.error
-            );
+            )));
         }
         all.insert(*program, elf);
     }
@@ -91,7 +98,7 @@ pub(super) fn run_batch(
     let mut parts = vec![batch];
     while let Some(part) = parts.pop() {
         let (rows, half) = (part.num_rows(), part.num_rows() / 2);
-        match selkie_batch::run(&part, base, options) {
+        match crate::run(&part, base, options) {
             Err(BatchError::TooLarge { .. }) if half > 0 => {
                 parts.push(part.slice(half, rows - half));
                 parts.push(part.slice(0, half));
@@ -100,11 +107,4 @@ pub(super) fn run_batch(
         }
     }
     Ok(())
-}
-
-/// Returns the time since the first call, in nanoseconds.
-#[expect(clippy::disallowed_methods, reason = "times are only shown")]
-pub(super) fn nanoseconds() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
