@@ -33,10 +33,12 @@ mod effects;
 mod environment;
 mod error;
 #[cfg(feature = "folders")]
+#[allow(clippy::arithmetic_side_effects, reason = "64 bits count all rows that are read")]
 pub mod folder;
 mod fuzz;
 mod fuzz_file;
 #[cfg(feature = "import")]
+#[allow(clippy::arithmetic_side_effects, reason = "64 bits count all rows that are read")]
 pub mod import;
 mod instructions;
 mod item;

@@ -1,5 +1,6 @@
 //! Opens replays for the commands that look into them, and records those of a command.
 
+use selkie_client::{Client, REPLAY_BYTES_MAX};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -13,7 +14,6 @@ use selkie_report::Programs;
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Client, REPLAY_BYTES_MAX},
     files as output,
     ui::{Advise as _, Ui},
 };

@@ -10,6 +10,7 @@ use std::{
 
 use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
+use selkie_client::Cluster;
 use selkie_isa::{failure::Failure, plain, truncate::truncated};
 use serde_json::{Value, json};
 
@@ -102,6 +103,11 @@ impl Ui {
     /// Prints text to standard error: progress, warnings.
     pub(crate) fn aside(&mut self, text: &str) -> io::Result<()> {
         write!(self.err, "{text}")
+    }
+
+    /// Prints the messages about what a command did to a cluster besides its work.
+    pub(crate) fn show_notes(&mut self, cluster: &mut Cluster) -> io::Result<()> {
+        cluster.take_notes().iter().try_for_each(|note| self.aside(&format!("{note}\n")))
     }
 
     /// Prints a warning to standard error.

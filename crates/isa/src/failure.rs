@@ -55,6 +55,33 @@ impl Failure {
         help
     }
 
+    /// Returns the sentences in one: each after the one that it is the cause of.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            text += &format!(": {error}");
+            cause = error.source();
+        }
+        text
+    }
+
+    /// Returns the first of its causes that is an error of this type.
+    #[must_use]
+    pub fn find<E: Error + 'static>(&self) -> Option<&E> {
+        let mut cause = self.cause.as_deref().map(|it| it as &(dyn Error + 'static));
+        while let Some(error) = cause {
+            if let Some(found) =
+                error.downcast_ref::<Self>().map(Self::find).unwrap_or_else(|| error.downcast_ref())
+            {
+                return Some(found);
+            }
+            cause = error.source();
+        }
+        None
+    }
+
     /// Returns the last cause: the text of what went wrong first.
     #[must_use]
     pub fn root_cause(&self) -> String {
@@ -149,22 +176,11 @@ impl<T, E: Into<Cause>> OrFailure<T> for core::result::Result<T, E> {
 mod tests {
     use super::*;
 
-    /// Returns the sentences of a chain.
-    fn chain(failure: &Failure) -> Vec<String> {
-        let mut all = vec![failure.to_string()];
-        let mut cause = failure.source();
-        while let Some(error) = cause {
-            all.push(error.to_string());
-            cause = error.source();
-        }
-        all
-    }
-
     #[test]
     fn causes_are_said_once_and_help_is_found_below() {
         let missing = Err::<(), _>(std::io::Error::other("it is gone"));
         let failure = missing.advise("look elsewhere").context("cannot read a.so").unwrap_err();
-        assert_eq!(chain(&failure), ["cannot read a.so", "it is gone"]);
+        assert_eq!(failure.chain(), "cannot read a.so: it is gone");
         assert_eq!(failure.help(), Some("look elsewhere"));
         assert_eq!(failure.root_cause(), "it is gone");
         assert_eq!(failure.with_help("stop").help(), Some("stop"));

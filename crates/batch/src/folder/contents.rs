@@ -28,13 +28,21 @@ const CONTENTS_AT_ONCE: usize = 64;
 /// The files that replace programs of the items, by the programs' addresses.
 pub type Programs = BTreeMap<Pubkey, Vec<u8>>;
 
-/// Reads all contents of a folder of items into memory, and puts files in place of programs.
+/// Reads what a folder of items refers to into memory, and puts files in place of programs.
 ///
 /// # Errors
 /// If a file cannot be used.
 pub fn read_base(items: &Path, programs: &Programs) -> Result<Base> {
+    read_contents(&items.join(CONTENTS), programs)
+}
+
+/// As [`read_base`], of a folder of contents.
+///
+/// # Errors
+/// If a file cannot be used.
+pub fn read_contents(contents: &Path, programs: &Programs) -> Result<Base> {
     let mut base = Base::new();
-    for path in shards::list(&items.join(CONTENTS))? {
+    for path in shards::list(contents)? {
         let mut table = Table::open(&path, None, CONTENTS_AT_ONCE)?;
         let mut first: usize = 0;
         while let Some(batch) = table.next()? {

@@ -31,14 +31,14 @@ pub type Progress<'a> = dyn Fn(u64, u64) + Sync + 'a;
 /// How files of items are run: what the threads of a run share.
 #[derive(Debug)]
 pub struct Job<'a> {
-    pub(super) base: &'a Base,
-    /// How batches are run, with the threads for each file.
-    pub(super) options: RunOptions,
-    pub(super) rows: NonZeroUsize,
+    base: &'a Base,
+    /// How batches are run. The threads are those of all files that run at once.
+    options: RunOptions,
+    rows: NonZeroUsize,
     /// What results depend on besides the items.
-    pub(super) made_by: String,
+    made_by: String,
     /// What the names of files have behind them while they are being written.
-    pub(super) attempt: Option<String>,
+    attempt: Option<String>,
 }
 
 /// Returns what results depend on besides the items: options, and the files that replace programs.
@@ -58,11 +58,16 @@ pub(super) fn stamp(items: &Path, made_by: &str) -> Result<String> {
 }
 
 impl<'a> Job<'a> {
-    /// Returns a job for items that refer to `base`, with their own programs. A batch has up to `rows`
-    /// rows.
+    /// Returns a job for items that refer to `base`, in which `programs` have been replaced. A batch has up
+    /// to `rows` rows.
     #[must_use]
-    pub fn new(base: &'a Base, options: RunOptions, rows: NonZeroUsize) -> Self {
-        let made_by = made_by(&options, &Programs::new());
+    pub fn new(
+        base: &'a Base,
+        programs: &Programs,
+        options: RunOptions,
+        rows: NonZeroUsize,
+    ) -> Self {
+        let made_by = made_by(&options, programs);
         Self { base, options, rows, made_by, attempt: None }
     }
 
@@ -73,21 +78,26 @@ impl<'a> Job<'a> {
         Self { attempt: Some(name.to_owned()), ..self }
     }
 
-    /// Runs files, `workers` at once. `results` names the file of results of a file of items.
+    /// Runs files into a folder, several at once: a thread reads, runs and writes a file by itself, unless
+    /// there are fewer files than threads.
     ///
     /// # Errors
     /// If a file cannot be used, or results are there that are of other items, programs or options.
     pub fn run_files(
         &self,
         files: &[PathBuf],
-        results: &(dyn Fn(&Path) -> PathBuf + Sync),
-        workers: usize,
+        out: &Path,
         progress: &Progress<'_>,
     ) -> Result<Total> {
+        let threads = self.options.threads.get();
+        let workers = threads.min(files.len()).max(1);
+        let each = NonZeroUsize::new(threads / workers).unwrap_or(NonZeroUsize::MIN);
+        let options = RunOptions { threads: each, ..self.options };
         let (next, total) = (AtomicUsize::new(0), Mutex::new(Ok(Total::default())));
         let work = || {
             while let Some(items) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let done = self.run_file(items, &results(items), progress);
+                let results = parts::results(out, items);
+                let done = self.run_with(&options, items, &results, progress);
                 let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
                 match (done, total.as_mut()) {
                     (Ok(done), Ok(total)) => total.merge(done),
@@ -113,21 +123,30 @@ impl<'a> Job<'a> {
     /// # Errors
     /// If a file cannot be used, or the results are of other items, programs or options.
     pub fn run_file(&self, items: &Path, results: &Path, progress: &Progress<'_>) -> Result<Total> {
+        self.run_with(&self.options, items, results, progress)
+    }
+
+    fn run_with(
+        &self,
+        options: &RunOptions,
+        items: &Path,
+        results: &Path,
+        progress: &Progress<'_>,
+    ) -> Result<Total> {
         let mut total = Total::default();
         let stamp = stamp(items, &self.made_by)?;
         if results.exists() {
             total.files_skipped = 1;
             self.read_results(results, &stamp, &mut total, progress)?;
+            total.items_skipped = total.digest.items;
             return Ok(total);
         }
-        let table = Table::open(items, None, self.rows.get())?;
         let part = match &self.attempt {
             Some(name) => part_of(&results.with_added_extension(name)),
             None => part_of(results),
         };
-        let written = self.write_results(items, table, &mut total, progress, || {
-            TableWriter::create_as(part.clone(), results, schema::results(), stamp)
-        });
+        let writer = TableWriter::create_as(part.clone(), results, schema::results(), stamp)?;
+        let written = self.write(options, items, writer, &mut total, progress);
         // Without a name of its own, it tells a process that goes on where this one has been.
         if written.is_err() && self.attempt.is_some() {
             parts::remove_file(&part)?;
@@ -135,18 +154,19 @@ impl<'a> Job<'a> {
         written.map(|()| total)
     }
 
-    fn write_results(
+    /// Runs the items of a file, and writes the results.
+    fn write(
         &self,
+        options: &RunOptions,
         items: &Path,
-        mut table: Table,
+        mut writer: TableWriter,
         total: &mut Total,
         progress: &Progress<'_>,
-        create: impl FnOnce() -> Result<TableWriter>,
     ) -> Result<()> {
-        let mut writer = create()?;
+        let mut table = Table::open(items, None, self.rows.get())?;
         let mut row: u64 = 0;
         while let Some(batch) = table.next()? {
-            run_batch(batch, self.base, &self.options, items, &mut |done| {
+            run_batch(batch, self.base, options, items, &mut |done| {
                 writer.write(done)?;
                 let first = row;
                 row = row.saturating_add(done.num_rows() as u64);

@@ -31,10 +31,10 @@ use core::error::Error;
 pub(crate) use selkie_isa::failure::Result;
 
 pub use self::{
-    contents::{Programs, programs, read_base},
+    contents::{Programs, programs, read_base, read_contents},
     diff::{Change, Diff, Ended, diff},
     job::{Job, Progress},
-    parts::sweep,
+    parts::{remove_results, results as results_of, sweep},
     run::{FolderRun, Ready, Work},
     shards::list as files,
     supervise::{Supervised, supervise},

@@ -10,7 +10,8 @@ use selkie_isa::failure::Context as _;
 use super::{Result, table::part_of};
 
 /// Returns the file of the results of a file of items.
-pub(super) fn results(out: &Path, items: &Path) -> PathBuf {
+#[must_use]
+pub fn results(out: &Path, items: &Path) -> PathBuf {
     out.join(items.file_name().unwrap_or(items.as_os_str()))
 }
 
@@ -69,4 +70,12 @@ pub fn sweep(out: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Removes the results of files of items, so that they are run again.
+///
+/// # Errors
+/// If a file cannot be removed.
+pub fn remove_results(out: &Path, files: &[PathBuf]) -> Result<()> {
+    files.iter().try_for_each(|items| remove_file(&results(out, items)))
 }

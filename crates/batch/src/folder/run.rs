@@ -1,17 +1,14 @@
 //! A folder of items that is run into a folder of results.
 
 use core::{fmt, num::NonZeroUsize, str::FromStr};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use selkie::Pubkey;
 use selkie_isa::failure::{Context as _, OrFailure as _};
 
 use super::{
     Result,
-    contents::{programs, read_base, threads},
+    contents::{Programs, programs, read_base, threads},
     job::{Job, Progress, made_by},
     parts,
     shards::{self, ITEMS},
@@ -126,7 +123,7 @@ impl FolderRun {
         fs::create_dir_all(&self.out)
             .with_context(|| format!("cannot create {}", self.out.display()))?;
         self.options.engine.resolve().or_failure()?;
-        Ok(Ready { run: self, made_by: made_by(&self.options, &programs), base, shards })
+        Ok(Ready { run: self, programs, base, shards })
     }
 }
 
@@ -134,7 +131,7 @@ impl FolderRun {
 #[derive(Debug)]
 pub struct Ready<'a> {
     run: &'a FolderRun,
-    made_by: String,
+    programs: Programs,
     base: Base,
     shards: Vec<PathBuf>,
 }
@@ -148,17 +145,6 @@ impl Ready<'_> {
         shards::rows(&self.shards)
     }
 
-    /// Returns the files of items, in the order of their names.
-    #[must_use]
-    pub fn files(&self) -> &[PathBuf] {
-        &self.shards
-    }
-
-    /// Leaves out files of items, which other processes run.
-    pub fn retain(&mut self, is_own: impl FnMut(&PathBuf) -> bool) {
-        self.shards.retain(is_own);
-    }
-
     /// Does some work. Returns what was executed; `None` if it is of some rows alone.
     ///
     /// # Errors
@@ -166,11 +152,8 @@ impl Ready<'_> {
     pub fn run(&self, work: &Work, progress: &Progress<'_>) -> Result<Option<Total>> {
         let out = &self.run.out;
         let threads = threads(self.run.threads);
-        let workers = threads.get().min(self.shards.len()).max(1);
-        let threads_each = NonZeroUsize::new(threads.get() / workers).unwrap_or(NonZeroUsize::MIN);
-        let options = RunOptions { threads: threads_each, ..self.run.options };
-        let made_by = self.made_by.clone();
-        let job = Job { made_by, ..Job::new(&self.base, options, self.run.rows) };
+        let options = RunOptions { threads, ..self.run.options };
+        let job = Job::new(&self.base, &self.programs, options, self.run.rows);
         match *work {
             Work::First => parts::remove(out, &self.shards, self.run.restart)?,
             Work::Again => {}
@@ -180,7 +163,6 @@ impl Ready<'_> {
                 return Ok(None);
             }
         }
-        let results = |items: &Path| parts::results(out, items);
-        job.run_files(&self.shards, &results, workers, progress).map(Some)
+        job.run_files(&self.shards, out, progress).map(Some)
     }
 }

@@ -21,6 +21,8 @@ pub struct Total {
     pub unexpected: u64,
     /// Files whose results were there already.
     pub files_skipped: usize,
+    /// The items of these files.
+    pub items_skipped: u64,
     /// The first items that are malformed or on which the engine crashed, with what is wrong.
     pub unusable: Vec<String>,
 }
@@ -68,6 +70,7 @@ impl Total {
         self.compute_units = self.compute_units.saturating_add(other.compute_units);
         self.unexpected += other.unexpected;
         self.files_skipped += other.files_skipped;
+        self.items_skipped = self.items_skipped.saturating_add(other.items_skipped);
         for (status, count) in other.statuses {
             *self.statuses.entry(status).or_default() += count;
         }

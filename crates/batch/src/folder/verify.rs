@@ -10,6 +10,7 @@ use selkie_isa::{
     failure::{Context as _, OrFailure as _},
     plural::count,
 };
+use serde_json::{Value, json};
 
 use super::{
     Result, is_unusable,
@@ -38,6 +39,21 @@ pub struct Verification {
     pub unusable: u64,
     /// A sentence for all that is missing, doubled or not as expected.
     pub problems: Vec<String>,
+}
+
+impl Verification {
+    /// Returns what was found as JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        json!({
+            "items": self.digest.items,
+            "distinct": self.distinct,
+            "unexpected": self.unexpected,
+            "unusable": self.unusable,
+            "digest": self.digest.to_hex(),
+            "problems": self.problems,
+        })
+    }
 }
 
 /// Checks that each item has one result, which is the expected one. `items` is the folder of items that

@@ -1,9 +1,10 @@
 //! Decodes the data of well-known accounts.
 
 use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system, token};
+use selkie_client::{amount, lookup_addresses};
 use serde_json::{Map, Value};
 
-use crate::{amount, cluster::lookup_addresses, session::Session};
+use crate::session::Session;
 
 /// The type of an account and its fields.
 pub(super) struct Decoded {

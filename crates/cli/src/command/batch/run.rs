@@ -114,7 +114,7 @@ fn nanoseconds() -> u64 {
 
 /// Shows a total.
 fn report(ui: &mut Ui, total: &Total, seconds: f64) -> Result<Status> {
-    let Total { digest, compute_units, statuses, unexpected, files_skipped, unusable } = total;
+    let Total { digest, compute_units, statuses, unexpected, files_skipped, unusable, .. } = total;
     if ui.json {
         ui.object(&json!({
             "items": digest.items,

@@ -1,5 +1,6 @@
 //! The newest transactions of a running node.
 
+use selkie_client::{Client, LIST_BYTES_MAX};
 use std::path::Path;
 
 use anyhow::Result;
@@ -8,10 +9,7 @@ use selkie_node::RECORDED_BLOCKS_MAX;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{
-    client::{Client, LIST_BYTES_MAX},
-    replays,
-};
+use crate::replays;
 
 /// The most slots that servers look for blocks in.
 const SLOTS_MAX: u64 = 500_000;

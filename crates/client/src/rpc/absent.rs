@@ -1,15 +1,13 @@
 //! A build without the feature `node` has no HTTP.
 
-use anyhow::{Result, anyhow};
-
-use crate::ui::Advise as _;
+use selkie_isa::failure::{Failure, OrFailure as _, Result};
 
 #[derive(Debug)]
 pub(super) struct Http;
 
 impl Http {
     pub(super) fn new() -> Result<Self> {
-        Err(anyhow!("this build of selkie has no network"))
+        Err(Failure::new("this build of selkie has no network"))
             .advise("build it with the feature `node`")
     }
 
@@ -18,6 +16,6 @@ impl Http {
     }
 }
 
-pub(super) fn is_too_large(_: &anyhow::Error) -> bool {
+pub(super) fn is_too_large(_: &Failure) -> bool {
     false
 }

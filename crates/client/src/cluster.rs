@@ -7,20 +7,14 @@
 mod lock;
 mod publish;
 
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
 use selkie::{Keypair, Pubkey, Signer as _, Svm, ids::sysvar};
 
 use self::lock::Lock;
-pub(crate) use self::publish::lookup_addresses;
-use crate::{
-    args::program::{SignerArgs, StateArgs},
-    client::Client,
-    keys,
-    names::Names,
-    ui::{Advise as _, Ui},
-};
+pub use self::publish::lookup_addresses;
+use crate::{keys, names::Names, rpc::Client};
 
 /// The balance given to a payer without lamports.
 const AIRDROP_LAMPORTS: u64 = 1_000_000_000_000;
@@ -29,9 +23,20 @@ const AIRDROP_LAMPORTS: u64 = 1_000_000_000_000;
 const SYSVARS: &[Pubkey] =
     &[sysvar::clock::ID, sysvar::rent::ID, sysvar::epoch_schedule::ID, sysvar::slot_hashes::ID];
 
+/// Where a cluster is.
+#[derive(Clone, Debug)]
+pub struct Location {
+    /// The file of its state; names and keys are beside it.
+    pub state: PathBuf,
+    /// The URL or name of a running cluster, which is used instead.
+    pub url: Option<String>,
+}
+
 /// A cluster and its file.
-pub(crate) struct Cluster {
-    pub(crate) svm: Svm,
+#[derive(Debug)]
+pub struct Cluster {
+    /// The cluster, or the copy of a running one.
+    pub svm: Svm,
     /// The running cluster of which this is a copy.
     remote: Option<Client>,
     /// The file; names and keys are beside it.
@@ -45,22 +50,25 @@ pub(crate) struct Cluster {
 }
 
 /// The payer and the authority of a deployment.
-pub(crate) struct Signers {
-    pub(crate) payer: Keypair,
-    pub(crate) authority: Keypair,
+#[derive(Debug)]
+pub struct Signers {
+    /// Who pays for transactions.
+    pub payer: Keypair,
+    /// Who may change the program.
+    pub authority: Keypair,
     /// The files of their keys.
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
 }
 
 impl Cluster {
     /// Loads an existing cluster.
-    pub(crate) fn open(args: &StateArgs) -> Result<Self> {
-        if let Some(url) = &args.url {
-            return Self::copy(url, &args.state);
+    pub fn open(location: &Location) -> Result<Self> {
+        if let Some(url) = &location.url {
+            return Self::copy(url, &location.state);
         }
-        let path = args.state.clone();
+        let path = location.state.clone();
         if !path.exists() {
-            return Err(anyhow!("cluster file {} does not exist", path.display()))
+            return Err(Failure::new(format!("cluster file {} does not exist", path.display())))
                 .advise("`selkie deploy PROGRAM` creates one; --state names another file");
         }
         let lock = Lock::of(&path)?;
@@ -68,11 +76,11 @@ impl Cluster {
     }
 
     /// Loads a cluster, or creates one in memory if its file does not exist.
-    pub(crate) fn open_or_new(args: &StateArgs) -> Result<Self> {
-        if let Some(url) = &args.url {
-            return Self::copy(url, &args.state);
+    pub fn open_or_new(location: &Location) -> Result<Self> {
+        if let Some(url) = &location.url {
+            return Self::copy(url, &location.state);
         }
-        let path = args.state.clone();
+        let path = location.state.clone();
         check_folder(&path).advise("--state names the cluster file; its folder must exist")?;
         let lock = Lock::of(&path)?;
         if path.exists() {
@@ -101,7 +109,7 @@ impl Cluster {
 
     /// Begins a copy of a running cluster, with its features and sysvars, in its next slot: that is
     /// where transactions will land at the earliest.
-    pub(crate) fn copy(url: &str, path: &Path) -> Result<Self> {
+    pub fn copy(url: &str, path: &Path) -> Result<Self> {
         let client = Client::new(url)?;
         let svm = Svm::new().with_features(client.features()?).with_blockhash_checks(false);
         let (path, remote) = (path.to_owned(), Some(client));
@@ -113,48 +121,50 @@ impl Cluster {
     }
 
     /// Writes the cluster, unless it is a running one, and the keys generated for it.
-    pub(crate) fn save(&self) -> Result<()> {
+    pub fn save(&self) -> Result<()> {
         for (path, key) in &self.new_keys {
             keys::write(path, key)?;
         }
         match self.remote {
             Some(_) => Ok(()),
             // A link stays one: what it leads to is replaced.
-            None => Ok(self.svm.save(lock::target(&self.path))?),
+            None => Ok(self.svm.save(lock::target(&self.path)).or_failure()?),
         }
     }
 
-    /// Prints the messages about side effects.
-    pub(crate) fn show_notes(&mut self, ui: &mut Ui) -> Result<()> {
-        let notes = std::mem::take(&mut self.notes);
-        Ok(notes.iter().try_for_each(|note| ui.aside(&format!("{note}\n")))?)
+    /// Takes the messages about side effects.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     /// Returns the payer and the authority. Airdrops lamports to a payer without any.
-    pub(crate) fn choose_signers(&mut self, args: &SignerArgs) -> Result<Signers> {
+    pub fn choose_signers(
+        &mut self,
+        payer: Option<&str>,
+        authority: Option<&str>,
+    ) -> Result<Signers> {
         let names = Names::load(&self.path)?;
-        let payer = match &args.payer {
+        let payer_key = match payer {
             Some(text) => names.signer(text)?,
             None => self.default_payer()?,
         };
-        let authority = match &args.authority {
+        let authority_key = match authority {
             Some(text) => names.signer(text)?,
-            None => payer.insecure_clone(),
+            None => payer_key.insecure_clone(),
         };
-        self.fund(&payer.pubkey())?;
+        self.fund(&payer_key.pubkey())?;
         let default = || keys::solana_cli().unwrap_or_else(|| keys::payer_beside(&self.path));
-        let payer_file =
-            args.payer.as_ref().map_or_else(|| Some(default()), |it| names.key_file(it));
-        let authority_file = args.authority.as_ref().and_then(|it| names.key_file(it));
+        let payer_file = payer.map_or_else(|| Some(default()), |it| names.key_file(it));
+        let authority_file = authority.and_then(|it| names.key_file(it));
         Ok(Signers {
-            payer,
-            authority,
+            payer: payer_key,
+            authority: authority_key,
             files: payer_file.into_iter().chain(authority_file).collect(),
         })
     }
 
     /// Returns the default payer: the key of the Solana CLI, or one beside the state.
-    pub(crate) fn default_payer(&mut self) -> Result<Keypair> {
+    pub fn default_payer(&mut self) -> Result<Keypair> {
         match keys::solana_cli() {
             Some(path) => keys::read(&path),
             None => self.read_or_generate_key(&keys::payer_beside(&self.path)),
@@ -162,22 +172,22 @@ impl Cluster {
     }
 
     /// Whether this is a copy of a running cluster.
-    pub(crate) fn is_copy(&self) -> bool {
+    pub fn is_copy(&self) -> bool {
         self.remote.is_some()
     }
 
     /// Whether there are side effects that are not saved yet.
-    pub(crate) fn has_unsaved_notes(&self) -> bool {
+    pub fn has_unsaved_notes(&self) -> bool {
         !self.notes.is_empty()
     }
 
     /// Returns the files of the generated keys.
-    pub(crate) fn new_key_files(&self) -> impl Iterator<Item = &Path> {
+    pub fn new_key_files(&self) -> impl Iterator<Item = &Path> {
         self.new_keys.iter().map(|(path, _)| path.as_path())
     }
 
     /// Reads a key file, or generates its key, which is written when the cluster is saved.
-    pub(crate) fn read_or_generate_key(&mut self, path: &Path) -> Result<Keypair> {
+    pub fn read_or_generate_key(&mut self, path: &Path) -> Result<Keypair> {
         if path.exists() {
             return keys::read(path);
         }
@@ -189,10 +199,10 @@ impl Cluster {
     }
 
     /// Airdrops lamports to an account without any.
-    pub(crate) fn fund(&mut self, payer: &Pubkey) -> Result<()> {
+    pub fn fund(&mut self, payer: &Pubkey) -> Result<()> {
         self.fetch(&[*payer])?;
         if self.remote.is_none() && self.svm.balance(payer) == 0 {
-            self.svm.airdrop(payer, AIRDROP_LAMPORTS)?;
+            self.svm.airdrop(payer, AIRDROP_LAMPORTS).or_failure()?;
             let sol = AIRDROP_LAMPORTS / 1_000_000_000;
             self.notes.push(format!("airdropped {sol} SOL to {payer}"));
         }
@@ -204,9 +214,11 @@ impl Cluster {
 fn check_folder(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
     match folder {
-        Some(folder) if !folder.is_dir() => {
-            bail!("cannot write {}: folder {} does not exist", path.display(), folder.display())
-        }
+        Some(folder) if !folder.is_dir() => Err(Failure::new(format!(
+            "cannot write {}: folder {} does not exist",
+            path.display(),
+            folder.display()
+        ))),
         _ => Ok(()),
     }
 }

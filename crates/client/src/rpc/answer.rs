@@ -2,7 +2,6 @@
 //! values between, and lists end where their budget does.
 
 use core::{fmt, marker::PhantomData};
-
 use selkie_isa::plain;
 use serde::{
     Deserialize, Deserializer,

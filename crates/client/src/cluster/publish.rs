@@ -1,8 +1,8 @@
 //! Between the copy of a running cluster and the cluster.
 
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use std::{collections::BTreeMap, sync::Arc};
 
-use anyhow::{Context as _, Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
     Account, AccountMeta, Hash, Instruction, Keypair, Message, Pubkey, ReadableAccount as _,
@@ -10,7 +10,7 @@ use selkie::{
 };
 use serde_json::json;
 
-use crate::{client::Landed, cluster::Cluster, sent, ui::Advise as _};
+use crate::{cluster::Cluster, rpc::Landed, sign};
 
 /// Offset of the addresses in a lookup table (`solana-address-lookup-table-interface`).
 const LOOKUP_TABLE_HEADER_BYTES: usize = 56;
@@ -21,7 +21,7 @@ const WRITE: [u8; 4] = [1, 0, 0, 0];
 impl Cluster {
     /// Brings accounts of a running cluster up to date in the copy, and the data of programs among
     /// them. Does nothing for a cluster in a file.
-    pub(crate) fn fetch(&mut self, keys: &[Pubkey]) -> Result<()> {
+    pub fn fetch(&mut self, keys: &[Pubkey]) -> Result<()> {
         let Some(client) = &self.remote else { return Ok(()) };
         for (key, account) in client.with_program_data(keys)? {
             let owner = account.as_ref().map(|it| *it.owner());
@@ -34,7 +34,7 @@ impl Cluster {
         }
         // Fetching may make blocks: the cluster may fetch from another one.
         let next = client.slot()?.saturating_add(1).max(self.svm.slot());
-        Ok(self.svm.warp_to_slot(next)?)
+        self.svm.warp_to_slot(next).or_failure()
     }
 
     fn has(&self, key: &Pubkey) -> bool {
@@ -42,7 +42,7 @@ impl Cluster {
     }
 
     /// Fetches the accounts of a message, those from its lookup tables included.
-    pub(crate) fn fetch_for(&mut self, message: &VersionedMessage) -> Result<()> {
+    pub fn fetch_for(&mut self, message: &VersionedMessage) -> Result<()> {
         let lookups = message.address_table_lookups().unwrap_or_default();
         let tables: Vec<Pubkey> = lookups.iter().map(|it| it.account_key).collect();
         self.fetch(&[message.static_account_keys(), &tables].concat())?;
@@ -57,14 +57,14 @@ impl Cluster {
     }
 
     /// Fetches the programs of a running cluster.
-    pub(crate) fn fetch_programs(&mut self) -> Result<()> {
+    pub fn fetch_programs(&mut self) -> Result<()> {
         let Some(client) = &self.remote else { return Ok(()) };
         let programs = client.programs()?;
         self.fetch(&programs)
     }
 
     /// Fetches the token accounts of an owner, and the account at that address.
-    pub(crate) fn fetch_tokens(&mut self, owner: &Pubkey) -> Result<()> {
+    pub fn fetch_tokens(&mut self, owner: &Pubkey) -> Result<()> {
         let Some(client) = &self.remote else { return Ok(()) };
         let mut keys = client.tokens(owner, &programs::TOKEN.id)?;
         keys.extend(client.tokens(owner, &programs::TOKEN_2022.id)?);
@@ -73,7 +73,7 @@ impl Cluster {
     }
 
     /// Returns the blockhash for new transactions.
-    pub(crate) fn blockhash(&self) -> Result<Hash> {
+    pub fn blockhash(&self) -> Result<Hash> {
         match &self.remote {
             Some(client) => client.latest_blockhash(),
             None => Ok(self.svm.latest_blockhash()),
@@ -81,18 +81,18 @@ impl Cluster {
     }
 
     /// Gives lamports to an account.
-    pub(crate) fn airdrop(&mut self, to: &Pubkey, lamports: u64) -> Result<()> {
+    pub fn airdrop(&mut self, to: &Pubkey, lamports: u64) -> Result<()> {
         match &self.remote {
             Some(client) => {
                 client.airdrop(to, lamports)?;
                 self.fetch(&[*to])
             }
-            None => Ok(self.svm.airdrop(to, lamports)?),
+            None => Ok(self.svm.airdrop(to, lamports).or_failure()?),
         }
     }
 
     /// Sets an account without a transaction.
-    pub(crate) fn set_account(&mut self, key: Pubkey, account: Account) -> Result<()> {
+    pub fn set_account(&mut self, key: Pubkey, account: Account) -> Result<()> {
         if let Some(client) = &self.remote {
             let params = json!([key.to_string(), {
                 "lamports": account.lamports,
@@ -104,14 +104,14 @@ impl Cluster {
                 "only a node of Selkie on this machine sets accounts without transactions",
             )?;
         }
-        self.svm.set_account(key, account).map_err(|error| anyhow!("{error}"))
+        self.svm.set_account(key, account).map_err(|error| Failure::new(format!("{error}")))
     }
 
     /// Sends a transaction that was run in the copy to the running cluster, and returns its receipt with
     /// the slot of that cluster, and with its result if that differs. Does nothing for a cluster in a file.
     ///
     /// Without the cluster's own simulation before that, also what fails lands.
-    pub(crate) fn publish_one(
+    pub fn publish_one(
         &mut self,
         receipt: Arc<Receipt>,
         skip_preflight: bool,
@@ -136,11 +136,7 @@ impl Cluster {
     /// Sends the transactions of a command, all of which have succeeded in the copy, to the running
     /// cluster. They are signed again, for its blockhash; signers that are not among `keys` are new
     /// accounts, and get new keys. Returns the slot of the last one; `None` for a cluster in a file.
-    pub(crate) fn publish(
-        &self,
-        receipts: &[Arc<Receipt>],
-        keys: &[&Keypair],
-    ) -> Result<Option<u64>> {
+    pub fn publish(&self, receipts: &[Arc<Receipt>], keys: &[&Keypair]) -> Result<Option<u64>> {
         let Some(client) = &self.remote else { return Ok(None) };
         let replay = Replay::new(receipts, keys);
         let mut last = None;
@@ -154,7 +150,7 @@ impl Cluster {
 }
 
 /// Returns the addresses in the data of a lookup table.
-pub(crate) fn lookup_addresses(data: &[u8]) -> Vec<Pubkey> {
+pub fn lookup_addresses(data: &[u8]) -> Vec<Pubkey> {
     let addresses = data.get(LOOKUP_TABLE_HEADER_BYTES..).unwrap_or_default();
     addresses.as_chunks().0.iter().copied().map(Pubkey::new_from_array).collect()
 }
@@ -223,6 +219,6 @@ impl<'k> Replay<'k> {
             .collect();
         let message = Message::new_with_blockhash(&instructions, Some(&key(0)), &blockhash);
         let keys: Vec<&Keypair> = self.keys.iter().copied().chain(self.new.values()).collect();
-        sent::sign(VersionedMessage::Legacy(message), &keys)
+        sign::sign(VersionedMessage::Legacy(message), &keys)
     }
 }

@@ -1,23 +1,22 @@
 //! Parses and formats amounts of SOL and tokens.
 
-use anyhow::{Context as _, Result, anyhow, bail};
-
-use crate::ui::Advise as _;
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 
 /// The number of decimals of SOL.
-pub(crate) const SOL_DECIMALS: u8 = 9;
+pub const SOL_DECIMALS: u8 = 9;
 
 /// Parses an amount such as `1.5` exactly, and returns it in the smallest unit.
-pub(crate) fn parse(text: &str, decimals: u8) -> Result<u64> {
+pub fn parse(text: &str, decimals: u8) -> Result<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
     if whole.len() + fraction.len() == 0 || !is_number(whole) || !is_number(fraction) {
-        return Err(anyhow!("`{text}` is not an amount")).advise("amounts look like 2 or 1.5");
+        return Err(Failure::new(format!("`{text}` is not an amount")))
+            .advise("amounts look like 2 or 1.5");
     }
     let fraction = fraction.trim_end_matches('0');
     let missing = usize::from(decimals)
         .checked_sub(fraction.len())
-        .ok_or_else(|| anyhow!("`{text}` has more than {decimals} decimals"))?;
+        .ok_or_else(|| Failure::new(format!("`{text}` has more than {decimals} decimals")))?;
     let digits = format!("{whole}{fraction}{}", "0".repeat(missing));
     digits.trim_start_matches('0').parse().or_else(|error: std::num::ParseIntError| {
         if digits.bytes().all(|byte| byte == b'0') {
@@ -28,7 +27,7 @@ pub(crate) fn parse(text: &str, decimals: u8) -> Result<u64> {
 }
 
 /// Parses an amount of SOL or lamports (`1.5`, `1.5sol`, `5000lamports`), and returns lamports.
-pub(crate) fn parse_sol(text: &str) -> Result<u64> {
+pub fn parse_sol(text: &str) -> Result<u64> {
     let lower = text.to_lowercase();
     if let Some(lamports) = lower.strip_suffix("lamports").or(lower.strip_suffix("lamport")) {
         return parse(lamports.trim_end(), 0);
@@ -38,7 +37,7 @@ pub(crate) fn parse_sol(text: &str) -> Result<u64> {
 }
 
 /// Formats an amount of the smallest unit as [`parse`] reads it: `1.5`.
-pub(crate) fn show(amount: u64, decimals: u8) -> String {
+pub fn show(amount: u64, decimals: u8) -> String {
     let width = usize::from(decimals) + 1;
     let digits = format!("{amount:0width$}");
     let (whole, fraction) = digits.split_at(digits.len() - usize::from(decimals));
@@ -49,15 +48,17 @@ pub(crate) fn show(amount: u64, decimals: u8) -> String {
 }
 
 /// Formats lamports as SOL.
-pub(crate) fn sol(lamports: u64) -> String {
+pub fn sol(lamports: u64) -> String {
     format!("{} SOL", show(lamports, SOL_DECIMALS))
 }
 
 /// Parses the decimals of a mint.
-pub(crate) fn parse_decimals(text: &str) -> Result<u8> {
+pub fn parse_decimals(text: &str) -> Result<u8> {
     match text.parse() {
         Ok(decimals) if decimals <= 19 => Ok(decimals),
-        _ => bail!("a mint has 0 to 19 decimals: more than 19 leave no whole token in 64 bits"),
+        _ => Err(Failure::new(
+            "a mint has 0 to 19 decimals: more than 19 leave no whole token in 64 bits",
+        )),
     }
 }
 

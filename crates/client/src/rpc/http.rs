@@ -1,13 +1,11 @@
 //! Requests over HTTP and HTTPS.
 
 use core::time::Duration;
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use std::{env, path::Path};
 
-use anyhow::{Context as _, Result, ensure};
 use selkie_isa::input;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-
-use crate::ui::Advise as _;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The variable that names a file with the certificates to trust, in PEM, as for other programs.
@@ -27,17 +25,14 @@ impl Http {
     /// Posts JSON and returns the answer's body, of up to so many bytes.
     pub(super) fn post(&self, url: &str, body: String, bytes_max: u64) -> Result<Vec<u8>> {
         let request = self.0.post(url).header("content-type", "application/json");
-        let mut response = request.send(body)?;
-        Ok(response.body_mut().with_config().limit(bytes_max).read_to_vec()?)
+        let mut response = request.send(body).or_failure()?;
+        response.body_mut().with_config().limit(bytes_max).read_to_vec().or_failure()
     }
 }
 
 /// Returns whether a request failed since the answer is too large.
-pub(super) fn is_too_large(error: &anyhow::Error) -> bool {
-    let is_it = |cause: &(dyn core::error::Error + 'static)| {
-        matches!(cause.downcast_ref(), Some(ureq::Error::BodyExceedsLimit(_)))
-    };
-    error.chain().any(is_it)
+pub(super) fn is_too_large(error: &Failure) -> bool {
+    matches!(error.find(), Some(ureq::Error::BodyExceedsLimit(_)))
 }
 
 /// Returns the certificates to trust: those of `SSL_CERT_FILE`, or Mozilla's.
@@ -57,10 +52,12 @@ fn roots() -> Result<RootCerts> {
 fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>> {
     let mut certificates = Vec::new();
     for item in parse_pem(pem) {
-        if let PemItem::Certificate(certificate) = item? {
+        if let PemItem::Certificate(certificate) = item.or_failure()? {
             certificates.push(certificate);
         }
     }
-    ensure!(!certificates.is_empty(), "it has no certificates");
+    if certificates.is_empty() {
+        return Err(Failure::new("it has no certificates"));
+    }
     Ok(certificates)
 }

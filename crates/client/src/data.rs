@@ -1,25 +1,26 @@
 //! Parses the text form of instruction data: `u8:1,u64:500,key:…`.
 
+use core::str::FromStr as _;
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_svm::Pubkey;
 use sha2::{Digest as _, Sha256};
 
-use crate::{numbers, program::read, ui::Advise as _};
+use crate::{numbers, read::read};
 
 const FORMS: &str = "data consists of parts joined by commas: u8:1 u16:2 u32:3 u64:4 i64:-5 0x0a0b \
                      bool:true str:text string:text key:ADDRESS base58:… base64:… anchor:NAME @file";
 
 /// Resolves the text of an address.
-pub(crate) type Resolve<'a> = &'a dyn Fn(&str) -> Result<Pubkey>;
+pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Pubkey>;
 
 /// Length of a discriminator of Anchor.
 const DISCRIMINATOR_BYTES: usize = 8;
 
 /// Parses data of the command line or of a JSON string. `resolve` finds addresses.
-pub(crate) fn parse(text: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
+pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let parts =
         parts.map(|part| parse_part(part, resolve).with_context(|| format!("data `{part}`")));
@@ -27,16 +28,16 @@ pub(crate) fn parse(text: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
 }
 
 fn number<I: numbers::Integer>(text: &str) -> Result<I> {
-    numbers::parse(text).map_err(|error| anyhow!(error))
+    numbers::parse(text).or_failure()
 }
 
 /// Parses a seed of a program derived address: a part of data, or plain text.
-pub(crate) fn parse_seed(part: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
+pub fn parse_seed(part: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
     if part.contains(':') || part.starts_with("0x") {
         return parse_part(part, resolve).with_context(|| format!("seed `{part}`")).advise(FORMS);
     }
     if KINDS.contains(&part) {
-        return Err(anyhow!("seed `{part}` is a type without a value"))
+        return Err(Failure::new(format!("seed `{part}` is a type without a value")))
             .advise(format!("for the text itself, write str:{part}"));
     }
     Ok(part.as_bytes().to_vec())
@@ -53,7 +54,7 @@ fn parse_part(part: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
         return read(Path::new(path));
     }
     let Some((kind, value)) = part.split_once(':') else {
-        return Ok(hex::decode(part.strip_prefix("0x").unwrap_or(part))?);
+        return hex::decode(part.strip_prefix("0x").unwrap_or(part)).or_failure();
     };
     Ok(match kind {
         "u8" => number::<u8>(value)?.to_le_bytes().to_vec(),
@@ -67,33 +68,45 @@ fn parse_part(part: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
         "i64" => number::<i64>(value)?.to_le_bytes().to_vec(),
         "i128" => number::<i128>(value)?.to_le_bytes().to_vec(),
         "str" | "utf8" => value.as_bytes().to_vec(),
-        "hex" => hex::decode(value)?,
+        "hex" => hex::decode(value).or_failure()?,
         "base58" => base58(value)?,
-        "base64" => BASE64_STANDARD.decode(value)?,
-        "bool" => vec![u8::from(value.parse::<bool>()?)],
+        "base64" => BASE64_STANDARD.decode(value).or_failure()?,
+        "bool" => vec![u8::from(value.parse::<bool>().or_failure()?)],
         "string" => {
             let len = u32::try_from(value.len()).context("the text is too long")?;
             [&len.to_le_bytes(), value.as_bytes()].concat()
         }
         "anchor" => Sha256::digest(format!("global:{value}"))[..DISCRIMINATOR_BYTES].to_vec(),
         "key" => resolve(value)?.to_bytes().to_vec(),
-        _ => bail!("unknown type `{kind}`"),
+        _ => return Err(Failure::new(format!("unknown type `{kind}`"))),
     })
 }
 
 /// Decodes base58. Takes quadratic time, so the length is limited.
-pub(crate) fn base58(text: &str) -> Result<Vec<u8>> {
+pub fn base58(text: &str) -> Result<Vec<u8>> {
     const CHARS_MAX: usize = 16 << 10;
     if text.len() > CHARS_MAX {
-        bail!("base58 text of {} characters exceeds {CHARS_MAX}; use base64", text.len());
+        return Err(Failure::new(format!(
+            "base58 text of {} characters exceeds {CHARS_MAX}; use base64",
+            text.len()
+        )));
     }
-    Ok(bs58::decode(text).into_vec()?)
+    bs58::decode(text).into_vec().or_failure()
+}
+
+/// Parses an address.
+///
+/// # Errors
+/// If it is none.
+pub fn parse_key(text: &str) -> Result<Pubkey> {
+    Pubkey::from_str(text)
+        .map_err(|error| Failure::new(format!("`{text}` is not an address: {error}")))
+        .advise("addresses are 32 bytes in base58")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KINDS, parse, parse_seed};
-    use crate::scenario::parse_key;
+    use super::*;
 
     #[test]
     fn seeds_are_text_unless_they_say_otherwise() {

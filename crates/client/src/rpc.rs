@@ -1,13 +1,13 @@
 //! A cluster's JSON-RPC server: accounts, blockhashes, and sending transactions.
 
 mod answer;
-#[cfg_attr(not(feature = "node"), path = "client/absent.rs")]
+#[cfg_attr(not(feature = "http"), path = "rpc/absent.rs")]
 mod http;
 
 use core::time::Duration;
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use std::thread;
 
-use anyhow::{Context as _, Result, anyhow, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
     Account, AccountSharedData, FeatureSet, Hash, Pubkey, ReadableAccount as _, Signature,
@@ -18,14 +18,13 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use self::answer::AtMost;
-use crate::ui::Advise as _;
 
 /// The largest answer, unless accounts or lists are asked for.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// The largest answer that lists something.
-pub(crate) const LIST_BYTES_MAX: u64 = 64 << 20;
+pub const LIST_BYTES_MAX: u64 = 64 << 20;
 /// The largest answer that has a replay: the accounts of a transaction have 64 MiB at most.
-pub(crate) const REPLAY_BYTES_MAX: u64 = 256 << 20;
+pub const REPLAY_BYTES_MAX: u64 = 256 << 20;
 /// The data of an account.
 const ACCOUNT_BYTES_MAX: usize = 10 << 20;
 /// The largest answer for an account, and for several: more are asked for in parts.
@@ -50,7 +49,7 @@ const CLUSTERS: &[(&[&str], &str)] = &[
 
 /// A cluster's RPC server.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub struct Client {
     http: http::Http,
     url: String,
 }
@@ -81,10 +80,11 @@ struct Latest {
 
 /// A transaction that has landed.
 #[derive(Clone, Debug)]
-pub(crate) struct Landed {
-    pub(crate) slot: u64,
+pub struct Landed {
+    /// The slot.
+    pub slot: u64,
     /// Why it failed, as the cluster says it.
-    pub(crate) error: Option<Value>,
+    pub error: Option<Value>,
 }
 
 /// What a cluster says about a transaction that has landed.
@@ -98,27 +98,31 @@ struct Status {
 
 impl Client {
     /// Takes a URL or the name of a cluster.
-    pub(crate) fn new(url: &str) -> Result<Self> {
+    pub fn new(url: &str) -> Result<Self> {
         let named = CLUSTERS.iter().find(|(names, _)| names.contains(&url));
         let url = named.map_or(url, |(_, url)| url).to_owned();
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(anyhow!("`{url}` is neither a URL nor the name of a cluster"))
-                .advise("for example localhost, devnet or http://127.0.0.1:8899");
+            return Err(Failure::new(format!(
+                "`{url}` is neither a URL nor the name of a cluster"
+            )))
+            .advise("for example localhost, devnet or http://127.0.0.1:8899");
         }
         Ok(Self { http: http::Http::new()?, url })
     }
 
-    pub(crate) fn url(&self) -> &str {
+    /// Returns the URL.
+    #[must_use]
+    pub fn url(&self) -> &str {
         &self.url
     }
 
     /// Calls a method that gives a short answer.
-    pub(crate) fn call<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T> {
+    pub fn call<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T> {
         self.call_for(method, params, ANSWER_BYTES_MAX)
     }
 
     /// Calls a method that gives an answer of up to so many bytes.
-    pub(crate) fn call_for<T: DeserializeOwned>(
+    pub fn call_for<T: DeserializeOwned>(
         &self,
         method: &str,
         params: &Value,
@@ -131,7 +135,7 @@ impl Client {
             .with_context(|| format!("cannot ask {}", self.url))
             .advise("check that it runs; `selkie node` starts a local cluster")?;
         match answer::parse(&answer) {
-            Ok(result) => Ok(result?),
+            Ok(result) => Ok(result.or_failure()?),
             Err(error) if answer::is_answer(&answer) => {
                 Err(error).with_context(|| format!("{} answers {method} in another form", self.url))
             }
@@ -140,18 +144,26 @@ impl Client {
         }
     }
 
-    pub(crate) fn slot(&self) -> Result<u64> {
+    /// Returns the slot.
+    ///
+    /// # Errors
+    /// If the server cannot be asked.
+    pub fn slot(&self) -> Result<u64> {
         self.call("getSlot", &json!([{ "commitment": "confirmed" }]))
     }
 
-    pub(crate) fn latest_blockhash(&self) -> Result<Hash> {
+    /// Returns the newest blockhash.
+    ///
+    /// # Errors
+    /// If the server cannot be asked.
+    pub fn latest_blockhash(&self) -> Result<Hash> {
         let params = json!([{ "commitment": "confirmed" }]);
         let latest: WithContext<Latest> = self.call("getLatestBlockhash", &params)?;
-        Ok(latest.value.blockhash.parse()?)
+        latest.value.blockhash.parse().or_failure()
     }
 
     /// Returns the features that are active.
-    pub(crate) fn features(&self) -> Result<FeatureSet> {
+    pub fn features(&self) -> Result<FeatureSet> {
         let keys: Vec<Pubkey> = FeatureSet::all().iter().map(|it| it.address()).collect();
         let accounts = self.accounts(&keys)?;
         let found = keys.iter().zip(&accounts);
@@ -159,7 +171,7 @@ impl Client {
     }
 
     /// Returns the accounts at any number of addresses, in their order.
-    pub(crate) fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>> {
+    pub fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>> {
         let mut accounts = Vec::new();
         // Those that are left, first ones last: an answer that is too large is asked for in halves.
         let mut left: Vec<&[Pubkey]> = keys.chunks(ADDRESSES_MAX).rev().collect();
@@ -184,7 +196,12 @@ impl Client {
             self.call_for("getMultipleAccounts", &params, bytes_max)?;
         let AtMost(found) = found.value;
         if found.len() != keys.len() {
-            bail!("{} answers with {} accounts for {}", self.url, found.len(), keys.len());
+            return Err(Failure::new(format!(
+                "{} answers with {} accounts for {}",
+                self.url,
+                found.len(),
+                keys.len()
+            )));
         }
         let decoded = found.into_iter().zip(keys).map(|(account, key)| {
             let account = account.map(Encoded::decode).transpose();
@@ -194,7 +211,7 @@ impl Client {
     }
 
     /// Returns the accounts that exist, and the programdata accounts of programs among them.
-    pub(crate) fn with_program_data(
+    pub fn with_program_data(
         &self,
         keys: &[Pubkey],
     ) -> Result<Vec<(Pubkey, Option<AccountSharedData>)>> {
@@ -206,7 +223,7 @@ impl Client {
     }
 
     /// Returns the addresses of the programs of loader v3.
-    pub(crate) fn programs(&self) -> Result<Vec<Pubkey>> {
+    pub fn programs(&self) -> Result<Vec<Pubkey>> {
         let tag = bs58::encode(2_u32.to_le_bytes()).into_string();
         let params = json!([ids::bpf_loader_upgradeable::ID.to_string(), {
             "commitment": "confirmed",
@@ -215,46 +232,46 @@ impl Client {
             "filters": [{ "dataSize": 36 }, { "memcmp": { "offset": 0, "bytes": tag } }],
         }]);
         let programs: Vec<Keyed> = self.call_for("getProgramAccounts", &params, LIST_BYTES_MAX)?;
-        programs.iter().map(|it| Ok(it.pubkey.parse()?)).collect()
+        programs.iter().map(|it| it.pubkey.parse().or_failure()).collect()
     }
 
     /// Returns the addresses of an owner's token accounts of a token program.
-    pub(crate) fn tokens(&self, owner: &Pubkey, program: &Pubkey) -> Result<Vec<Pubkey>> {
+    pub fn tokens(&self, owner: &Pubkey, program: &Pubkey) -> Result<Vec<Pubkey>> {
         let params = json!([owner.to_string(), { "programId": program.to_string() }, {
             "commitment": "confirmed",
             "encoding": "base64",
         }]);
         let found: WithContext<Vec<Keyed>> =
             self.call_for("getTokenAccountsByOwner", &params, LIST_BYTES_MAX)?;
-        found.value.iter().map(|it| Ok(it.pubkey.parse()?)).collect()
+        found.value.iter().map(|it| it.pubkey.parse().or_failure()).collect()
     }
 
     /// Asks the faucet for lamports and waits until they are there.
-    pub(crate) fn airdrop(&self, to: &Pubkey, lamports: u64) -> Result<()> {
+    pub fn airdrop(&self, to: &Pubkey, lamports: u64) -> Result<()> {
         let params = json!([to.to_string(), lamports, { "commitment": "confirmed" }]);
         let signature: String = self.call("requestAirdrop", &params)?;
         let mut slots = [None];
-        self.await_all(&[signature.parse()?], &mut slots)?;
+        self.await_all(&[signature.parse().or_failure()?], &mut slots)?;
         match slots {
             [Some(_)] => Ok(()),
-            [None] => bail!("the airdrop {signature} does not land"),
+            [None] => Err(Failure::new(format!("the airdrop {signature} does not land"))),
         }
     }
 
     /// Sends a transaction that is signed, and waits until it is confirmed. Returns its slot.
-    pub(crate) fn send(&self, transaction: &VersionedTransaction) -> Result<u64> {
+    pub fn send(&self, transaction: &VersionedTransaction) -> Result<u64> {
         let sign = |_: Hash| vec![transaction.clone()];
         self.send_all(&sign, transaction.message.recent_blockhash()).map(|slots| slots[0])
     }
 
     /// Sends a transaction that is signed without the cluster's simulation before that, and waits until it
     /// is confirmed, also if it fails.
-    pub(crate) fn send_unchecked(&self, transaction: &VersionedTransaction) -> Result<Landed> {
+    pub fn send_unchecked(&self, transaction: &VersionedTransaction) -> Result<Landed> {
         self.submit(transaction, true)?;
         let signature = transaction.signatures.first().copied().unwrap_or_default();
         let mut landed = [None];
         self.await_landed(&[signature], &mut landed)?;
-        let why = || anyhow!("the transaction {signature} did not land");
+        let why = || Failure::new(format!("the transaction {signature} did not land"));
         let [landed] = landed;
         landed
             .ok_or_else(why)
@@ -263,7 +280,7 @@ impl Client {
 
     /// Sends transactions in any order, and waits until all are confirmed. Returns their slots.
     /// They are signed for a new blockhash when the old one has expired.
-    pub(crate) fn send_all(
+    pub fn send_all(
         &self,
         sign: &dyn Fn(Hash) -> Vec<VersionedTransaction>,
         first: &Hash,
@@ -289,12 +306,12 @@ impl Client {
             }
         }
         let missing = slots.iter().filter(|slot| slot.is_none()).count();
-        Err(anyhow!("{missing} of {} transactions did not land", slots.len()))
+        Err(Failure::new(format!("{missing} of {} transactions did not land", slots.len())))
             .advise("the cluster may be too busy; try again")
     }
 
     fn submit(&self, transaction: &VersionedTransaction, skip_preflight: bool) -> Result<()> {
-        let wire = BASE64_STANDARD.encode(wincode::serialize(transaction)?);
+        let wire = BASE64_STANDARD.encode(wincode::serialize(transaction).or_failure()?);
         let params = json!([wire, {
             "encoding": "base64",
             "skipPreflight": skip_preflight,
@@ -311,7 +328,7 @@ impl Client {
         for ((slot, landed), signature) in slots.iter_mut().zip(landed).zip(signatures) {
             let Some(landed) = landed else { continue };
             if let Some(error) = landed.error {
-                bail!("the transaction {signature} failed: {error}");
+                return Err(Failure::new(format!("the transaction {signature} failed: {error}")));
             }
             *slot = Some(landed.slot);
         }
@@ -356,12 +373,14 @@ impl Client {
 impl Encoded {
     fn decode(self) -> Result<AccountSharedData> {
         if self.data.0.len() > ACCOUNT_BYTES_MAX.div_ceil(3) * 4 {
-            bail!("an account has more than {ACCOUNT_BYTES_MAX} bytes");
+            return Err(Failure::new(format!(
+                "an account has more than {ACCOUNT_BYTES_MAX} bytes"
+            )));
         }
         Ok(AccountSharedData::from(Account {
             lamports: self.lamports,
-            data: BASE64_STANDARD.decode(self.data.0)?,
-            owner: self.owner.parse()?,
+            data: BASE64_STANDARD.decode(self.data.0).or_failure()?,
+            owner: self.owner.parse().or_failure()?,
             executable: self.executable,
             rent_epoch: u64::MAX,
         }))

@@ -2,6 +2,7 @@
 //!
 //! The file itself is replaced when it is written, so the lock is on a file beside it.
 
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use std::{
     fs::{self, File, TryLockError},
     io,
@@ -10,15 +11,12 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, anyhow};
-
-use crate::ui::Advise as _;
-
 /// How long and how often to try while another command has the lock.
 const ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A lock, held until it is dropped or the process ends.
+#[derive(Debug)]
 pub(super) struct Lock {
     file: File,
     path: PathBuf,
@@ -44,7 +42,7 @@ impl Lock {
                 }
             }
         }
-        Err(anyhow!("another command uses the cluster in {}", path.display()))
+        Err(Failure::new(format!("another command uses the cluster in {}", path.display())))
             .advise("wait until it ends, or name another file with --state")
     }
 }
