@@ -16,7 +16,6 @@ mod keys;
 mod names;
 mod program;
 mod recording;
-mod recordings;
 mod render;
 mod replays;
 mod scenario;

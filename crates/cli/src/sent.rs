@@ -6,7 +6,7 @@ use anyhow::Result;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{Account, Pubkey, Receipt, TransactionError};
 use selkie_inspect::keep_newest;
-use selkie_replay::ReplayFile;
+use selkie_replay::{ReplayFile, recordings};
 use selkie_report::trace::failure_place;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::{
     changes::AccountChange,
     files, folders,
     names::Names,
-    recordings, replays,
+    replays,
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 

@@ -18,7 +18,7 @@ pub struct Failure {
 }
 
 /// A value, or what could not be done.
-pub type Result<T> = core::result::Result<T, Failure>;
+pub type Result<T, E = Failure> = core::result::Result<T, E>;
 
 impl Failure {
     /// Makes a failure of a sentence: lower case, without a full stop.

@@ -12,11 +12,12 @@ use selkie_debug::{
     Session,
     dap::{Ended, LaunchArguments, Surroundings, serve},
 };
+use selkie_replay::recordings::{Recordings, newest};
 
 use crate::{
     args::debug::DapArgs,
     debuggee::{Debuggee, find_source},
-    recordings::{Recordings, newest},
+    replays,
     ui::{Status, Ui},
 };
 
@@ -53,7 +54,9 @@ impl Disk {
         };
         self.folder.clone_from(&folder);
         let path = replay.map_or_else(|| newest(&folder, debuggee.test), Ok);
-        let opened = path.and_then(|path| Recordings::open(&[path], url));
+        let opened = path
+            .and_then(|path| Recordings::open(&[path], replays::fetcher(url)))
+            .map_err(Into::into);
         let session = opened.and_then(|recordings| debuggee.open(recordings, &folder));
         session.map_err(|error| format!("{error:#}"))
     }

@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueHint};
+use selkie_replay::recordings::{Recordings, TEST, target_folders};
 use serde_json::{Value, json};
 
 use self::{
@@ -23,7 +24,6 @@ use crate::{
     command::build,
     files,
     recording::{self, VARIABLE},
-    recordings::{Recordings, TEST, target_folders},
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},

@@ -5,13 +5,13 @@ use std::{fmt::Write as _, io::Write as _, path::Path};
 use anyhow::Result;
 use selkie::{Account, Pubkey};
 use selkie_debug::Session;
+use selkie_replay::recordings::{Recordings, newest};
 use serde_json::{Value, json};
 
 use super::harness::TestResult;
 use crate::{
     changes::AccountChange,
     debuggee::{Debuggee, source},
-    recordings::{Recordings, newest},
     ui::{BAD, DIM, NOTE, STRONG, Ui},
 };
 

@@ -1,6 +1,7 @@
 //! Lists recorded transactions without running them, and chooses the one that is asked for.
 
 use core::cmp::Reverse;
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use std::{
     collections::BTreeSet,
     fs,
@@ -8,23 +9,21 @@ use std::{
     time::SystemTime,
 };
 
-use anyhow::{Context as _, Result, anyhow};
 use selkie::fixture::Fixture;
 use selkie_isa::{input, plain};
-use selkie_replay::{ReplayFile, Timeline};
 use serde_json::{Value, json};
 
 use crate::{
-    replays,
-    ui::{Advise as _, DIM, STRONG, Ui},
+    ReplayFile, Timeline,
+    files::{self, Fetch},
 };
 
 /// Where `selkie test` and other commands record, within the target folder.
-pub(crate) const RECORDINGS: &str = "selkie-recordings";
+pub const RECORDINGS: &str = "selkie-recordings";
 /// Where the test library writes transactions that tests fail with, within the target folder.
-pub(crate) const FAILURES: &str = "selkie-replays";
+pub const FAILURES: &str = "selkie-replays";
 /// The recordings of `selkie test`, within the folder of recordings.
-pub(crate) const TEST: &str = "test";
+pub const TEST: &str = "test";
 /// The longest mark of a test that failed.
 const MARK_BYTES_MAX: u64 = 64 << 10;
 /// The transactions that are listed before a session.
@@ -34,7 +33,7 @@ const NAMES_MAX: usize = 20;
 
 /// A recorded transaction.
 #[derive(Clone, Debug)]
-pub(crate) struct Recording {
+pub struct Recording {
     path: PathBuf,
     /// Which transaction of the file it is, from 0.
     index: usize,
@@ -101,22 +100,28 @@ enum Fit {
 }
 
 /// Recorded transactions, in the order in which tests sent them, and of tests by name.
-#[derive(Default, Debug)]
-pub(crate) struct Recordings {
+#[derive(Default)]
+pub struct Recordings {
     list: Vec<Recording>,
     /// The file that was opened last.
     opened: Option<(PathBuf, ReplayFile)>,
-    url: Option<String>,
+    node: Option<Fetch>,
+}
+
+impl core::fmt::Debug for Recordings {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(&self.list).finish()
+    }
 }
 
 impl Recordings {
     /// Reads files and folders of replays, or takes transactions of a node by signature.
-    pub(crate) fn open(paths: &[PathBuf], url: Option<&str>) -> Result<Self> {
-        let mut all = Self { url: url.map(str::to_owned), ..Self::default() };
+    pub fn open(paths: &[PathBuf], node: Option<Fetch>) -> Result<Self> {
+        let mut all = Self { node, ..Self::default() };
         for path in paths {
             let start = all.list.len();
-            for file in replays::files(core::slice::from_ref(path))? {
-                let opened = replays::open(&file, url)?;
+            for file in files::files(core::slice::from_ref(path))? {
+                let opened = files::open(&file, all.node.as_ref())?;
                 let fixtures = opened.fixtures().iter().enumerate();
                 all.list.extend(fixtures.map(|(index, it)| Recording::new(&file, index, it)));
                 all.opened = Some((file, opened));
@@ -138,23 +143,28 @@ impl Recordings {
     }
 
     /// Takes the transactions of a file that is not written: `path` is what they are shown as.
-    pub(crate) fn of(path: &Path, file: ReplayFile) -> Self {
+    pub fn of(path: &Path, file: ReplayFile) -> Self {
         let fixtures = file.fixtures().iter().enumerate();
         let list = fixtures.map(|(index, it)| Recording::new(path, index, it)).collect();
-        Self { list, opened: Some((path.to_owned(), file)), url: None }
+        Self { list, opened: Some((path.to_owned(), file)), node: None }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Returns how many there are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "what is empty is refused")]
+    pub fn len(&self) -> usize {
         self.list.len()
     }
 
     /// Runs a transaction once, and returns its timeline.
-    pub(crate) fn timeline(&mut self, number: usize) -> Result<Timeline> {
-        let recording =
-            self.list.get(number).ok_or_else(|| anyhow!("there is no transaction {number}"))?;
+    pub fn timeline(&mut self, number: usize) -> Result<Timeline> {
+        let recording = self
+            .list
+            .get(number)
+            .ok_or_else(|| Failure::new(format!("there is no transaction {number}")))?;
         let is_open = self.opened.as_ref().is_some_and(|(path, _)| *path == recording.path);
         if !is_open {
-            let file = replays::open(&recording.path, self.url.as_deref())?;
+            let file = files::open(&recording.path, self.node.as_ref())?;
             self.opened = Some((recording.path.clone(), file));
         }
         let (path, file) = self.opened.as_ref().context("the file is open")?;
@@ -174,7 +184,7 @@ impl Recordings {
 
     /// Returns the number of the transaction that is asked for. Without a number it is the one that a
     /// test failed with, else the first that failed, else the first.
-    pub(crate) fn choose(&self, number: Option<usize>, test: Option<&str>) -> Result<usize> {
+    pub fn choose(&self, number: Option<usize>, test: Option<&str>) -> Result<usize> {
         let count = self.list.len();
         if let Some(number) = number.filter(|it| *it < count) {
             return Ok(number);
@@ -191,34 +201,37 @@ impl Recordings {
     }
 
     /// Says why there is none of the transactions that are asked for.
-    fn missing(&self, number: Option<usize>, test: Option<&str>) -> anyhow::Error {
+    fn missing(&self, number: Option<usize>, test: Option<&str>) -> Failure {
         let (why, help) = match (number, test) {
             _ if self.list.is_empty() => {
-                (anyhow!("there are no transactions"), replays::HELP.to_owned())
+                (Failure::new("there are no transactions"), files::HELP.to_owned())
             }
             (Some(wanted), _) => {
                 let count = self.list.len();
                 let help = "`selkie debug PATH --list` lists them".to_owned();
-                (anyhow!("there is no transaction {wanted}, but {count}, from 0"), help)
+                (
+                    Failure::new(format!("there is no transaction {wanted}, but {count}, from 0")),
+                    help,
+                )
             }
             (None, test) => {
                 let known: BTreeSet<&str> = self.list.iter().map(|it| it.test.as_str()).collect();
                 let known: Vec<&str> = known.into_iter().take(NAMES_MAX).collect();
                 let help = format!("the tests are {}", known.join(", "));
                 (
-                    anyhow!(
+                    Failure::new(format!(
                         "no transaction is of a test named like `{}`",
                         test.unwrap_or_default()
-                    ),
+                    )),
                     help,
                 )
             }
         };
-        Err::<(), _>(why).advise(help).expect_err("it is an error")
+        why.with_help(help)
     }
 
     /// Renders the transactions around the chosen one, if there are several, with a mark at it.
-    pub(crate) fn around(&self, chosen: usize) -> Vec<String> {
+    pub fn around(&self, chosen: usize) -> Vec<String> {
         let count = self.list.len();
         if count < 2 {
             return Vec::new();
@@ -263,39 +276,42 @@ impl Recordings {
         numbers.zip(&rows).map(line).collect()
     }
 
-    /// Lists all transactions, or those of the tests that a name means.
-    pub(crate) fn show(mut self, ui: &mut Ui, test: Option<&str>) -> Result<()> {
-        if let Some(test) = test {
-            let wanted = self.of_test(test);
-            if wanted.is_empty() {
-                return Err(self.missing(None, Some(test)));
-            }
-            self.list = wanted.iter().filter_map(|it| self.list.get(*it).cloned()).collect();
+    /// Returns only the transactions of the tests that a name means.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn of_tests(mut self, test: &str) -> Result<Self> {
+        let wanted = self.of_test(test);
+        if wanted.is_empty() {
+            return Err(self.missing(None, Some(test)));
         }
-        if ui.json {
-            let list = self.list.iter().enumerate().map(|(number, it)| it.json(number));
-            let list: Vec<Value> = list.collect();
-            return Ok(ui.object(&json!({ "success": true, "transactions": list }))?);
-        }
-        use std::io::Write as _;
-        for (line, it) in self.lines(0..self.list.len(), None).iter().zip(&self.list) {
-            match it.is_failure {
-                true => writeln!(ui.out, "{STRONG}{line}{STRONG:#}")?,
-                false => writeln!(ui.out, "{DIM}{line}{DIM:#}")?,
-            }
-        }
-        Ok(())
+        self.list = wanted.iter().filter_map(|it| self.list.get(*it).cloned()).collect();
+        Ok(self)
+    }
+
+    /// Returns the transactions as JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let list = self.list.iter().enumerate().map(|(number, it)| it.json(number));
+        Value::Array(list.collect())
+    }
+
+    /// Returns a line for each transaction, and whether it failed.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(String, bool)> {
+        let lines = self.lines(0..self.list.len(), None).into_iter();
+        lines.zip(self.list.iter().map(|it| it.is_failure)).collect()
     }
 
     /// Returns the suites and names of the tests that are marked as failed.
-    pub(crate) fn failed_tests(&self) -> BTreeSet<(String, String)> {
+    pub fn failed_tests(&self) -> BTreeSet<(String, String)> {
         let failed = self.list.iter().filter(|it| it.fails_test);
         failed.map(|it| (it.suite.clone(), it.test.clone())).collect()
     }
 
     /// Returns the number of the transaction that a test failed with: the marked one, else its last one
     /// that failed, else its last.
-    pub(crate) fn culprit(&self, suite: &str, test: &str) -> Option<usize> {
+    pub fn culprit(&self, suite: &str, test: &str) -> Option<usize> {
         let is_of = |it: &Recording| {
             it.test == test && (it.suite == suite || it.suite.is_empty() || suite.is_empty())
         };
@@ -305,7 +321,7 @@ impl Recordings {
     }
 
     /// Returns which transaction of its test one is, from 1, and how many the test has.
-    pub(crate) fn place_in_test(&self, number: usize) -> (Option<u64>, usize) {
+    pub fn place_in_test(&self, number: usize) -> (Option<u64>, usize) {
         let Some(it) = self.list.get(number) else { return (None, 0) };
         let same =
             self.list.iter().filter(|other| other.suite == it.suite && other.test == it.test);
@@ -313,7 +329,7 @@ impl Recordings {
     }
 
     /// Returns names by which the test of a transaction may be told from others, short ones first.
-    pub(crate) fn names_of(&self, number: usize) -> Vec<String> {
+    pub fn names_of(&self, number: usize) -> Vec<String> {
         let Some(it) = self.list.get(number) else { return Vec::new() };
         let last = it.test.rsplit("::").next().unwrap_or_default().to_owned();
         let names = [last, it.test.clone(), format!("{}::{}", it.suite, it.test)];
@@ -325,13 +341,13 @@ impl Recordings {
     }
 
     /// Whether a transaction is in a file, or in one of a folder.
-    pub(crate) fn is_in(&self, number: usize, path: &Path) -> bool {
+    pub fn is_in(&self, number: usize, path: &Path) -> bool {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         self.list.get(number).is_some_and(|it| it.path.starts_with(path))
     }
 
     /// Returns the file of a transaction as it can be given to a command, from the current folder.
-    pub(crate) fn file_of(&self, number: usize) -> String {
+    pub fn file_of(&self, number: usize) -> String {
         let here = std::env::current_dir().unwrap_or_default();
         let path = self.list.get(number).map(|it| it.path.clone()).unwrap_or_default();
         path.strip_prefix(here).unwrap_or(&path).display().to_string()
@@ -359,7 +375,7 @@ fn mark_failed(folder: &Path, recordings: &mut [Recording]) {
 /// Returns where the newest failure of a test is: in the recordings of `selkie test`, or among the
 /// transactions that the test library has kept; of the target folder nearest to `folder` that has some. With
 /// the name of a test, only places count that have one of its transactions.
-pub(crate) fn newest(folder: &Path, test: Option<&str>) -> Result<PathBuf> {
+pub fn newest(folder: &Path, test: Option<&str>) -> Result<PathBuf> {
     let mut searched = Vec::new();
     for target in target_folders_of(folder) {
         let recordings = target.join(RECORDINGS).join(TEST);
@@ -381,11 +397,11 @@ pub(crate) fn newest(folder: &Path, test: Option<&str>) -> Result<PathBuf> {
         searched.extend([recordings, kept]);
     }
     if let Some(test) = test {
-        let why = anyhow!("no transaction of a test named like `{test}` is recorded");
+        let why = Failure::new(format!("no transaction of a test named like `{test}` is recorded"));
         return Err(why).advise(format!("`selkie test {test}` records it"));
     }
     let folders: Vec<String> = searched.iter().map(|it| it.display().to_string()).collect();
-    let why = anyhow!("no test has failed: nothing is in {}", folders.join(" or "));
+    let why = Failure::new(format!("no test has failed: nothing is in {}", folders.join(" or ")));
     Err(why).advise("name a replay, a folder of them, or run `selkie test` first")
 }
 
@@ -411,7 +427,7 @@ fn dated_files(folder: &Path, extension: &str) -> impl Iterator<Item = (SystemTi
 }
 
 /// Returns cargo's target folders, as they can be given to a command in the current folder.
-pub(crate) fn target_folders() -> Vec<PathBuf> {
+pub fn target_folders() -> Vec<PathBuf> {
     target_folders_of(Path::new(""))
 }
 
