@@ -7,10 +7,12 @@ use std::{
 };
 
 use selkie::{Pubkey, built};
-use selkie_explore::{FailsOn, Finding, Kind};
-use selkie_isa::input;
+use selkie_isa::input::{self, is_source};
 
-use crate::{args::fuzz::FuzzArgs, program::is_source};
+use crate::{
+    finding::Finding,
+    fixture::{FailsOn, Kind},
+};
 
 /// The folder of a package's tests.
 const TESTS: &str = "tests";
@@ -18,7 +20,8 @@ const TESTS: &str = "tests";
 const MANIFEST: &str = "Cargo.toml";
 
 /// A finding as a test: a source that takes the replay beside it.
-pub(super) struct FindingTest {
+#[derive(Clone, Debug)]
+pub struct FindingTest {
     name: String,
     what: String,
     /// What must hold of the receipt of each call.
@@ -32,11 +35,14 @@ pub(super) struct FindingTest {
 }
 
 impl FindingTest {
-    /// Makes the test of a finding. `files` are those of the programs that are known.
-    pub(super) fn new(
-        args: &FuzzArgs,
+    /// Makes the test of a finding of a search for `fails_on`, which is written to `folder`. `files` are those
+    /// of the programs that are known.
+    #[must_use]
+    pub fn new(
         finding: &Finding,
+        fails_on: &[FailsOn],
         files: &BTreeMap<Pubkey, PathBuf>,
+        folder: &Path,
     ) -> Self {
         let called = called(finding);
         let files: Vec<_> = files.iter().filter(|(id, _)| called.contains(*id)).collect();
@@ -45,15 +51,16 @@ impl FindingTest {
         Self {
             name: finding.name.clone(),
             what: finding.what.replace('\n', " "),
-            check: check(args, finding),
+            check: check(fails_on, finding),
             programs: programs.collect(),
-            folder: args.findings.clone(),
+            folder: folder.to_owned(),
             package,
         }
     }
 
     /// Returns the source.
-    pub(super) fn source(&self) -> String {
+    #[must_use]
+    pub fn source(&self) -> String {
         let Self { name, what, check, programs, .. } = self;
         let uses_built = programs.iter().any(|(_, file)| file.starts_with("built("));
         let (uses, calls) = match (uses_built, programs.is_empty()) {
@@ -95,7 +102,8 @@ impl FindingTest {
     }
 
     /// Returns the command that puts the test in its place and runs it.
-    pub(super) fn command(&self) -> String {
+    #[must_use]
+    pub fn command(&self) -> String {
         let (folder, name) = (shell(&self.folder), &self.name);
         let tests = self.package.join(TESTS);
         let make =
@@ -111,7 +119,8 @@ impl FindingTest {
     }
 
     /// Returns what the package lacks that the test is for, if it lacks something.
-    pub(super) fn missing(&self) -> Option<String> {
+    #[must_use]
+    pub fn missing(&self) -> Option<String> {
         let manifest = self.package.join(MANIFEST);
         let Ok(text) = input::text(&manifest, input::TEXT_BYTES_MAX) else {
             return Some(format!(
@@ -171,7 +180,7 @@ fn file(path: &Path, package: &Path) -> Option<String> {
 }
 
 /// Returns the statement that fails as long as the finding does.
-fn check(args: &FuzzArgs, finding: &Finding) -> String {
+fn check(fails_on: &[FailsOn], finding: &Finding) -> String {
     match finding.kind {
         Kind::Error => {
             let code = finding.what.rsplit(' ').next().unwrap_or_default();
@@ -181,7 +190,7 @@ fn check(args: &FuzzArgs, finding: &Finding) -> String {
             )
         }
         Kind::Log => {
-            let texts = args.fails_on.iter().filter_map(|it| match it {
+            let texts = fails_on.iter().filter_map(|it| match it {
                 FailsOn::Log(text) if finding.what.contains(text.as_str()) => Some(text),
                 _ => None,
             });
