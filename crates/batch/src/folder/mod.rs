@@ -42,6 +42,7 @@ pub use self::{
     total::Total,
     verify::{Verification, verify},
 };
+#[cfg(feature = "import")]
 pub(crate) use self::{
     shards::{CONTENTS, ITEMS},
     table::TableWriter,
