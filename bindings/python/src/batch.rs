@@ -13,7 +13,6 @@ use crate::{
     arrow::{Batch, BatchSchema, import},
     engine::engine,
     errors::{detached, exception},
-    folder::{ReplacedPrograms, read_programs},
 };
 
 /// What items refer to by hash, and the programs that are ready to run.
@@ -30,13 +29,6 @@ impl Base {
     #[new]
     fn empty() -> Self {
         Self::default()
-    }
-
-    /// Returns files that replace programs, and nothing that items refer to: enough to tell what results
-    /// are of.
-    #[staticmethod]
-    fn of_programs(py: Python<'_>, programs: ReplacedPrograms) -> PyResult<Self> {
-        Ok(Self::new(selkie_batch::Base::new(), read_programs(py, programs)?))
     }
 
     /// Adds a content and returns its hash.

@@ -6,7 +6,7 @@ use pyo3::{exceptions::PyValueError, prelude::*};
 use selkie::Pubkey;
 use selkie_batch::{
     RunOptions,
-    folder::{self, Job, Programs},
+    folder::{self, Job, Total},
 };
 use selkie_isa::failure::Failure;
 
@@ -16,28 +16,28 @@ use crate::{
 };
 
 /// Files that replace programs, by the addresses of these.
-pub(crate) type ReplacedPrograms = Vec<(String, PathBuf)>;
+type ReplacedPrograms = Vec<(String, PathBuf)>;
 
-/// Reads the files that replace programs.
-pub(crate) fn read_programs(py: Python<'_>, programs: ReplacedPrograms) -> PyResult<Programs> {
-    let files = programs.into_iter().map(|(address, file)| match address.parse::<Pubkey>() {
-        Ok(address) => Ok((address, file)),
-        Err(error) => Err(PyValueError::new_err(format!("`{address}` is no address: {error}"))),
-    });
-    let files = files.collect::<PyResult<Vec<_>>>()?;
-    detached(py, || folder::programs(&files))?.map_err(failure)
-}
-
-/// Reads contents from Parquet files: a file, or those of a folder.
+/// Reads contents from Parquet files: a file, or those of a folder. Without them, the base is enough to
+/// tell what results are of.
 #[pyfunction]
 pub(crate) fn read_base(
     py: Python<'_>,
-    contents: PathBuf,
+    contents: Option<PathBuf>,
     programs: ReplacedPrograms,
 ) -> PyResult<Base> {
-    let programs = read_programs(py, programs)?;
-    let base = detached(py, || folder::read_contents(&contents, &programs))?.map_err(failure)?;
-    Ok(Base::new(base, programs))
+    let files = programs.into_iter().map(parse_program).collect::<PyResult<Vec<_>>>()?;
+    let read = || {
+        let programs = folder::programs(&files)?;
+        let base = contents.map(|it| folder::read_contents(&it, &programs)).transpose()?;
+        Ok(Base::new(base.unwrap_or_default(), programs))
+    };
+    detached(py, read)?.map_err(failure)
+}
+
+fn parse_program((address, file): (String, PathBuf)) -> PyResult<(Pubkey, PathBuf)> {
+    let no_address = |error| PyValueError::new_err(format!("`{address}` is no address: {error}"));
+    Ok((address.parse().map_err(no_address)?, file))
 }
 
 /// How files of items are run.
@@ -64,24 +64,13 @@ impl Run {
     }
 
     /// Runs files of items into a folder. Returns how many items were run.
-    fn files(
-        &self,
-        files: Vec<PathBuf>,
-        out: PathBuf,
-        base: &Bound<'_, Base>,
-    ) -> PyResult<u64> {
-        self.with_job(base, |job| {
-            let total = job.run_files(&files, &out, &|_, _| {})?;
-            Ok(total.digest.items.saturating_sub(total.items_skipped))
-        })
+    fn files(&self, files: Vec<PathBuf>, out: PathBuf, base: &Bound<'_, Base>) -> PyResult<u64> {
+        self.with_job(base, |job| job.run_files(&files, &out, &|_, _| {}).map(items_run))
     }
 
     /// Runs a file of items. Returns how many items were run.
     fn file(&self, items: PathBuf, results: PathBuf, base: &Bound<'_, Base>) -> PyResult<u64> {
-        self.with_job(base, |job| {
-            let total = job.run_file(&items, &results, &|_, _| {})?;
-            Ok(total.digest.items.saturating_sub(total.items_skipped))
-        })
+        self.with_job(base, |job| job.run_file(&items, &results, &|_, _| {}).map(items_run))
     }
 
     /// Returns those of some files of items that have no results in a folder.
@@ -92,13 +81,9 @@ impl Run {
         base: &Bound<'_, Base>,
     ) -> PyResult<Vec<PathBuf>> {
         self.with_job(base, |job| {
-            let mut remaining = Vec::new();
-            for items in files {
-                if !job.is_done(&items, &folder::results_of(&out, &items))? {
-                    remaining.push(items);
-                }
-            }
-            Ok(remaining)
+            let with = |it: PathBuf| Ok((job.is_done(&it, &folder::results_of(&out, &it))?, it));
+            let files = files.into_iter().map(with).collect::<Result<Vec<_>, Failure>>()?;
+            Ok(files.into_iter().filter(|(is_done, _)| !is_done).map(|(_, it)| it).collect())
         })
     }
 }
@@ -118,6 +103,10 @@ impl Run {
         };
         detached(py, run)?.map_err(failure)
     }
+}
+
+fn items_run(total: Total) -> u64 {
+    total.digest.items.saturating_sub(total.items_skipped)
 }
 
 /// Removes the results of files of items.

@@ -258,7 +258,9 @@ def remaining(
     if restart:
         _native.remove_results(files, out)
         return files
-    return _run(1, logs=logs, data=data).remaining(files, out, Base.of_programs(_files(programs)))
+    # What items refer to does not tell what results are of.
+    base = _native.read_base(None, _files(programs))
+    return _run(1, logs=logs, data=data).remaining(files, out, base)
 
 
 def sweep(folder: Path) -> None:

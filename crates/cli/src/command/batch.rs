@@ -8,8 +8,9 @@ mod verify;
 use anyhow::Result;
 use selkie_batch::folder;
 
+pub(crate) use crate::args::batch::BatchArgs;
 use crate::{
-    args::batch::{BatchArgs, BatchCommand},
+    args::batch::BatchCommand,
     ui::{Status, Ui},
 };
 
