@@ -20,7 +20,7 @@ const OPENINGS: &[(&str, &str)] = &[
     ("crates/selkie/src/origin.rs", "manifests, after a look at their kind"),
     ("crates/selkie/src/recording.rs", "a replay that was written, to date it"),
     ("crates/selkie/src/state_file.rs", "a file that a test or the command line names"),
-    ("crates/store/src/folder.rs", "the cache's own folder, with checks of its own"),
+    ("crates/client/src/store/folder.rs", "the cache's own folder, with checks of its own"),
 ];
 
 /// What opens a file.

@@ -6,11 +6,10 @@
 //! | [`Client`] | a running cluster's JSON-RPC server |
 //! | [`Names`] | finds addresses and keys by what users call them |
 //! | [`programs`] | programs and buffers of a cluster |
+//! | [`DiskStore`] | programs on disk, ready to run for the next process |
 //! | [`sign`] | signatures of transactions |
 //! | [`keys`] | key files, in the format of `solana-keygen` |
 //! | [`amount`], [`data`], [`numbers`] | amounts, instruction data and numbers in the text of users |
-
-#![forbid(unsafe_code)]
 
 pub mod amount;
 mod cluster;
@@ -22,10 +21,12 @@ pub mod programs;
 mod read;
 mod rpc;
 pub mod sign;
+mod store;
 
 pub use crate::{
     cluster::{Cluster, Location, Signers, lookup_addresses},
     names::{Names, PAYER, Payer},
     read::read,
     rpc::{Client, LIST_BYTES_MAX, Landed, REPLAY_BYTES_MAX},
+    store::{DiskStore, OpenError, Refusal, StoreStatistics, StoredFile},
 };

@@ -208,5 +208,5 @@ pub fn line(progress: &Progress, elapsed: Duration) -> String {
 #[must_use]
 pub fn per_second(executions: u64, elapsed: Duration) -> u64 {
     let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
-    executions.saturating_mul(1000) / milliseconds
+    executions.saturating_mul(1000).checked_div(milliseconds).unwrap_or_default()
 }

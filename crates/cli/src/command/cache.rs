@@ -10,7 +10,7 @@ use selkie::{
         program_cache::{CacheStatistics, CachedProgram},
     },
 };
-use selkie_store::{DiskStore, StoredFile};
+use selkie_client::{DiskStore, StoredFile};
 use serde_json::{Value, json};
 
 use crate::{

@@ -15,8 +15,6 @@
 //! Files are written under a temporary name and then renamed, so that several processes can share a
 //! folder.
 
-#![warn(clippy::arithmetic_side_effects)]
-
 mod folder;
 mod seal;
 
@@ -35,8 +33,8 @@ use selkie_elf::{Environment, Syscalls};
 use selkie_svm::program_cache::{ProgramStore, Stored, Wanted};
 use selkie_vm::{MachineCode, Verified, frozen};
 
-pub use crate::folder::{OpenError, Refusal};
-use crate::{
+pub use self::folder::{OpenError, Refusal};
+use self::{
     folder::Folder,
     seal::{Digest, Key},
 };

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use selkie::{Engine, Feature, Instruction, Keypair, Signer, Svm, address, keypair};
-use selkie_store::{DiskStore, StoreStatistics};
+use selkie_client::{DiskStore, StoreStatistics};
 use selkie_svm::{ProgramCache, program_cache::CacheStatistics};
 
 /// Assembles a program that counts down and logs a word.
