@@ -3,15 +3,15 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use selkie_report::escaped;
+use super::harness::{Outcome, TestResult};
+use crate::text::escaped;
 
-use super::{
-    failure::Failure,
-    harness::{Outcome, TestResult},
-};
+/// What is shown of a test that failed: the first line of its message, and everything.
+pub type Shown = (String, String);
 
-/// Renders the results.
-pub(super) fn document(results: &[TestResult], failures: &[Failure]) -> String {
+/// Renders the results. `failure` tells of a test that failed.
+#[must_use]
+pub fn document(results: &[TestResult], failure: &dyn Fn(&TestResult) -> Option<Shown>) -> String {
     let mut suites: BTreeMap<&str, Vec<&TestResult>> = BTreeMap::new();
     for it in results {
         suites.entry(&it.suite).or_default().push(it);
@@ -28,8 +28,7 @@ pub(super) fn document(results: &[TestResult], failures: &[Failure]) -> String {
             tests.len()
         );
         for test in tests {
-            let failure = failures.iter().find(|it| it.suite == suite && it.name == test.name);
-            text.push_str(&case(test, failure));
+            text.push_str(&case(test, failure(test)));
         }
         text.push_str("  </testsuite>\n");
     }
@@ -37,15 +36,14 @@ pub(super) fn document(results: &[TestResult], failures: &[Failure]) -> String {
     text
 }
 
-fn case(test: &TestResult, failure: Option<&Failure>) -> String {
+fn case(test: &TestResult, failure: Option<Shown>) -> String {
     let (suite, name) = (escaped(&test.suite), escaped(&test.name));
     let start = format!("    <testcase classname=\"{suite}\" name=\"{name}\"");
     match (test.outcome, failure) {
         (Outcome::Passed, _) => format!("{start}/>\n"),
         (Outcome::Ignored, _) => format!("{start}><skipped/></testcase>\n"),
         (Outcome::Failed, failure) => {
-            let message = failure.map(Failure::summary).unwrap_or_default();
-            let details = failure.map(Failure::details).unwrap_or_default();
+            let (message, details) = failure.unwrap_or_default();
             let (message, details) = (escaped(&message), escaped(&details));
             format!(
                 "{start}>\n      <failure message=\"{message}\">{details}</failure>\n    </testcase>\n"

@@ -8,9 +8,12 @@ const OUTPUT_BYTES_MAX: usize = 16 << 20;
 
 /// How a test ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Outcome {
+pub enum Outcome {
+    /// It passed.
     Passed,
+    /// It failed.
     Failed,
+    /// It was not run.
     Ignored,
 }
 
@@ -36,21 +39,27 @@ impl Outcome {
 
 /// The result of a test.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct TestResult {
+pub struct TestResult {
     /// The name of the test's executable, without the hash that cargo adds.
-    pub(super) suite: String,
-    pub(super) name: String,
-    pub(super) outcome: Outcome,
+    pub suite: String,
+    /// The name.
+    pub name: String,
+    /// How it ended.
+    pub outcome: Outcome,
     /// What it printed, if it failed.
-    pub(super) output: Vec<String>,
+    pub output: Vec<String>,
 }
 
 impl TestResult {
-    pub(super) fn is_of(&self, suite: &str, name: &str) -> bool {
+    /// Returns whether it is of this test, where one suite may not be known.
+    #[must_use]
+    pub fn is_of(&self, suite: &str, name: &str) -> bool {
         self.name == name && (self.suite == suite || self.suite.is_empty() || suite.is_empty())
     }
 
-    pub(super) fn json(&self) -> Value {
+    /// Returns the result as JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
         json!({ "suite": self.suite, "name": self.name, "outcome": self.outcome.name() })
     }
 }
@@ -69,7 +78,7 @@ enum Part {
 
 /// Reads the lines of a harness.
 #[derive(Default, Debug)]
-pub(super) struct Harness {
+pub struct Harness {
     suite: String,
     results: Vec<TestResult>,
     part: Part,
@@ -83,7 +92,7 @@ pub(super) struct Harness {
 
 impl Harness {
     /// Reads a line. Returns whether it is to be shown: details of failures are not.
-    pub(super) fn line(&mut self, line: &str) -> bool {
+    pub fn line(&mut self, line: &str) -> bool {
         let plain = strip_str(line).to_string();
         let text = plain.trim();
         if let Some(suite) = suite_of(text) {
@@ -189,7 +198,9 @@ impl Harness {
         }
     }
 
-    pub(super) fn results(self) -> Vec<TestResult> {
+    /// Returns the results, in their order.
+    #[must_use]
+    pub fn results(self) -> Vec<TestResult> {
         self.results
     }
 }
