@@ -116,6 +116,18 @@ impl From<std::io::Error> for Failure {
     }
 }
 
+impl From<String> for Failure {
+    fn from(what: String) -> Self {
+        Self { what, cause: None, help: None }
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(what: &str) -> Self {
+        Self::new(what)
+    }
+}
+
 /// Says what could not be done, of an error that tells why or of a value that is not there.
 pub trait Context<T>: Sized {
     /// Returns the value, or a failure with this sentence.
