@@ -9,7 +9,7 @@ use crate::{
     files::Files,
     modules::Modules,
     print, repository,
-    source::{Function, Source, Token},
+    source::{Function, Source},
 };
 
 /// Functions with more lines of code should be split.
@@ -62,8 +62,6 @@ pub(crate) struct Workspace {
     documented: usize,
     /// Places of public items without documentation.
     pub(crate) undocumented: Vec<String>,
-    /// Places of libraries where an error is a text.
-    text_errors: usize,
     /// The cycles of modules, by crate.
     cycles: BTreeMap<String, Vec<Vec<String>>>,
     /// Uses of a higher layer of modules by a lower one.
@@ -92,14 +90,11 @@ impl Workspace {
             file_lines,
             documented: 0,
             undocumented: Vec::new(),
-            text_errors: 0,
             cycles: BTreeMap::new(),
             upward: Vec::new(),
         };
         workspace.add_documentation(&sources);
         workspace.add_modules(&sources);
-        let libraries = sources.iter().filter(|(path, _)| is_library(path));
-        workspace.text_errors = libraries.map(|(_, source)| text_errors(source.tokens())).sum();
         workspace
     }
 
@@ -142,9 +137,6 @@ impl Workspace {
             ("file lines, max".to_owned(), quantile(&self.file_lines, 100)),
             ("public items without documentation".to_owned(), self.undocumented.len()),
         ]);
-        if self.text_errors > 0 {
-            figures.insert("errors of libraries that are a text".to_owned(), self.text_errors);
-        }
         for (name, cycles) in &self.cycles {
             let modules = cycles.iter().map(Vec::len).sum();
             figures.insert(format!("modules in cycles, {name}"), modules);
@@ -204,32 +196,6 @@ fn is_product(path: &str) -> bool {
     path.ends_with(".rs") && !path.split('/').any(is_test)
 }
 
-fn is_library(path: &str) -> bool {
-    path.starts_with("crates/") && !path.starts_with("crates/cli/")
-}
-
-/// Counts the types `Result<_, String>`.
-fn text_errors(tokens: &[Token<'_>]) -> usize {
-    let is_text_error = |at: usize| {
-        let mut depth = 0_usize;
-        for (index, token) in tokens.iter().enumerate().skip(at.saturating_add(1)) {
-            let is_arrow = tokens[index - 1].text == "-";
-            match token.text {
-                "<" => depth += 1,
-                ">" if !is_arrow => depth -= 1,
-                _ if depth == 0 => return false,
-                _ => {}
-            }
-            if depth == 0 {
-                return tokens[index - 1].text == "String" && tokens[index - 2].text == ",";
-            }
-        }
-        false
-    };
-    let results = tokens.iter().enumerate().filter(|(_, token)| token.text == "Result");
-    results.filter(|(at, _)| is_text_error(*at)).count()
-}
-
 /// Prefixes of the paths of a file's test modules.
 fn test_files((path, source): &(&str, Source<'_>)) -> Vec<String> {
     let stem = path.strip_suffix(".rs").unwrap_or(path);
@@ -243,19 +209,4 @@ fn test_files((path, source): &(&str, Source<'_>)) -> Vec<String> {
 fn quantile(sorted: &[usize], percent: usize) -> usize {
     let index = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
     sorted.get(index).copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_that_are_a_text_are_counted() {
-        let check = |text: &str, count| assert_eq!(text_errors(Source::new(text).tokens()), count);
-        check("fn a() -> Result<Vec<u8>, String> {}", 1);
-        check("type A = fn(&str) -> Result<(), Result<u8, String>>;", 1);
-        check("fn a() -> Result<fn() -> u8, String> {}", 1);
-        check("fn a() -> Result<Map<u8, String>> {} fn b() -> Result<String, E> {}", 0);
-        check("#[cfg(test)]\nmod tests { fn a() -> Result<u8, String> {} }", 0);
-    }
 }
