@@ -30,7 +30,7 @@ const FOR_BROWSERS: &[&str] = &[
 ];
 
 /// Those that use almost all libraries. The command and the server need a C compiler for their target.
-const LIBRARIES: &[&str] = &["selkie", "selkie-conform", "selkie-node", "selkie-store"];
+const LIBRARIES: &[&str] = &["selkie", "selkie-conform", "selkie-node", "selkie-client"];
 
 /// What differs between this and the other Mac is in `selkie-vm`.
 const INTEL_MAC: &str = "x86_64-apple-darwin";

@@ -1,6 +1,5 @@
 //! `cargo xtask scale`: the Python package in a clean environment, and one digest from all engines that
-//! distribute batches, with processes killed in the middle. The long form also builds and tests
-//! `selkie batch sql`, whose library takes too long to compile for each change.
+//! distribute batches, with processes killed in the middle.
 
 mod figures;
 
@@ -10,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::{
     repository, say,
@@ -65,37 +64,12 @@ fn short() -> Result<()> {
 /// Everything.
 fn long(count: &str) -> Result<()> {
     let recorder = build("quick")?;
-    step("lints and tests of SQL", lint_and_test_sql)?;
     let record = |count| record(&recorder, &[count, ITEMS_PER_FILE]);
     let wheel = tested(&record(ITEMS_SHORT)?)?;
     let items = record(count)?;
-    step("SQL", || sql(&items, count))?;
     for (extra, runs) in ENGINES {
         step(extra, || engine(&wheel, &items, extra, runs))?;
     }
-    Ok(())
-}
-
-/// Lints the command with the feature `sql`, which CI does not compile, and runs its tests.
-fn lint_and_test_sql() -> Result<()> {
-    let chosen = ["--profile", "quick", "--locked", "--package", "selkie-cli", "--features", "sql"];
-    let lint = |targets: &[&str], lint| {
-        cargo(&[&["clippy"], &chosen[..], targets, &["--", "-D", lint]].concat())
-    };
-    lint(&["--all-targets"], "warnings")?;
-    lint(&["--bins"], "clippy::disallowed_methods")?;
-    cargo(&[&["test"], &chosen[..], &["--test", "sql"]].concat())
-}
-
-/// Runs items in a query, which has to give a row for each, and as many distinct ids.
-fn sql(items: &Path, count: &str) -> Result<()> {
-    let query = "SELECT count(*) AS items, count(DISTINCT item_id) AS ids FROM simulate('.')";
-    let mut command = Command::new(command_line("quick"));
-    let output = command.args(["--json", "batch", "sql", query]).current_dir(items).output();
-    let output = output.context("cannot start the command")?;
-    let found = String::from_utf8_lossy(&output.stdout);
-    let expected = format!("{{\"items\":{count},\"ids\":{count}}}");
-    ensure!(found.trim() == expected, "the query gives {found}, not {expected}");
     Ok(())
 }
 
@@ -115,11 +89,11 @@ fn tested(items: &Path) -> Result<PathBuf> {
     Ok(wheel)
 }
 
-/// Builds the command with SQL, and the program that records items. Returns the latter.
+/// Builds the command, and the program that records items. Returns the latter.
 fn build(profile: &str) -> Result<PathBuf> {
     let build = ["build", "--profile", profile, "--locked", "--package"];
     step("command line", || {
-        cargo(&[&build[..], &["selkie-cli", "--features", "sql"]].concat())?;
+        cargo(&[&build[..], &["selkie-cli"]].concat())?;
         cargo(&[&build[..], &["selkie-batch", "--example", "record_items"]].concat())
     })?;
     Ok(repository().join("target").join(profile).join("examples/record_items"))

@@ -26,8 +26,8 @@ const LINES_MAX: usize = 900;
 /// The files that may contain `unsafe` code, some of them to call the peers' engines or to share memory
 /// with other fuzzers.
 const UNSAFE_FILES: &[&str] = &[
+    "crates/client/src/store/mod.rs",
     "crates/crypto/src/ed25519/x64.rs",
-    "crates/store/src/lib.rs",
     "crates/vm/src/block_loop.rs",
     "crates/vm/src/decoded.rs",
     "crates/vm/src/fast_path.rs",
@@ -62,8 +62,8 @@ const UNSAFE_FILES: &[&str] = &[
 
 /// The files of the product that may have thread-local variables.
 const THREAD_LOCAL_FILES: &[&str] = &[
+    "crates/client/src/store/mod.rs",
     "crates/selkie/src/recording.rs",
-    "crates/store/src/lib.rs",
     "crates/vm/src/jit/native/code_buffer.rs",
 ];
 
@@ -479,7 +479,7 @@ mod tests {
             &[
                 ("crates/a/src/b.rs", code),
                 ("crates/a/tests/b.rs", code),
-                ("crates/store/src/lib.rs", code),
+                ("crates/client/src/store/mod.rs", code),
             ],
             &["crates/a/src/b.rs:2: a thread-local variable"],
         );

@@ -1,6 +1,7 @@
 //! Calls of programs of the command line: the program, the instruction with its accounts, and what is
 //! around them: other programs, a cluster, features.
 
+use selkie_client::{Cluster, data};
 use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow};
@@ -14,8 +15,6 @@ use selkie_svm::{
 
 use crate::{
     args::{call::CallArgs, program::STATE_FILE, send::split_flags},
-    cluster::Cluster,
-    data,
     names::{self, Names},
     program::{ProgramFile, Refused, read},
     scenario::Scenario,
@@ -156,8 +155,8 @@ fn scenario(args: &CallArgs, url: Option<&str>) -> Result<(Scenario, Names)> {
 
 fn names(args: &CallArgs, url: Option<&str>) -> Result<Names> {
     match (&args.state, url) {
-        (Some(state), _) => Names::load(state),
-        (None, Some(_)) => Names::load(Path::new(STATE_FILE)),
+        (Some(state), _) => Ok(Names::load(state)?),
+        (None, Some(_)) => Ok(Names::load(Path::new(STATE_FILE))?),
         (None, None) => Ok(Names::well_known()),
     }
 }

@@ -7,6 +7,7 @@
 
 mod support;
 
+use selkie_isa::failure::Failure;
 use std::{
     env,
     fmt::Write as _,
@@ -50,11 +51,11 @@ fn session() -> Session {
 struct Files;
 
 impl Surroundings for Files {
-    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
+    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, Failure> {
         match arguments.replay.as_str() {
             "squares" => Ok(session()),
             "invocation" => Ok(support::session()),
-            other => Err(format!("cannot read {other}")),
+            other => Err(format!("cannot read {other}").into()),
         }
     }
 

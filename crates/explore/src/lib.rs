@@ -25,6 +25,8 @@
 //! | `mutate` | makes cases of cases |
 //! | `shrink` | makes findings short |
 //! | `finding` | replays and tests of findings |
+//! | `recorded` | what recorded transactions give a search |
+//! | `finding_test`, `outcome` | findings as tests; what a search has come to |
 //! | `search` | the loop, on many threads |
 //! | `harness` | the interface for libFuzzer, LibAFL and other fuzzers |
 //! | `folder` | corpus and findings as files |
@@ -40,13 +42,16 @@ mod coverage;
 mod example;
 mod explain;
 mod finding;
+mod finding_test;
 mod fixture;
 pub mod folder;
 mod harness;
 mod idl;
 mod mutate;
+mod outcome;
 mod place;
 mod random;
+mod recorded;
 mod runner;
 mod search;
 mod shrink;
@@ -58,9 +63,12 @@ pub use crate::{
     example::Example,
     explain::ErrorReport,
     finding::{Finding, reproduce},
+    finding_test::FindingTest,
     fixture::{FailsOn, FailsOnError, Failure, Fixture, Kind, Session},
     harness::Harness,
     idl::{Idl, IdlError},
+    outcome::{Outcome, line, per_second, refusal, with_program},
+    recorded::{Recorded, program_files},
     search::{ActionCount, ExploreError, Options, Progress, Report, explore, explore_watched},
 };
 

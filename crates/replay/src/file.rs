@@ -11,6 +11,7 @@
 //! are files besides: `blobs/SHA256.bin`.
 
 use core::fmt;
+use selkie_isa::failure::Failure;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
@@ -133,12 +134,12 @@ impl ReplayFile {
         let mut file = Self::default();
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
         for (number, line) in lines {
-            file.add_line(line).map_err(|why| FileError::Line(number, why))?;
+            file.add_line(line).map_err(|why| FileError::Line(number, why.chain()))?;
         }
         Ok(file)
     }
 
-    fn add_line(&mut self, line: &str) -> Result<(), String> {
+    fn add_line(&mut self, line: &str) -> Result<(), Failure> {
         let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         // Of the whole file, or of a recorded transaction.
         let symbols = value.get("symbols").and_then(Value::as_array).into_iter().flatten();
@@ -147,7 +148,9 @@ impl ReplayFile {
         self.symbols.extend(symbols.take(room));
         if let Some(version) = value.get("selkie_replay") {
             if version.as_u64() != Some(VERSION) {
-                return Err(format!("the version is {version}, and this build reads {VERSION}"));
+                return Err(
+                    format!("the version is {version}, and this build reads {VERSION}").into()
+                );
             }
             return Ok(());
         }
@@ -156,7 +159,7 @@ impl ReplayFile {
             let data = value.get("data").and_then(Value::as_str).ok_or("`data` is not a string")?;
             let data = BASE64_STANDARD.decode(data).map_err(|error| error.to_string())?;
             if hash(&data) != name {
-                return Err("the data do not have the hash that they are named by".to_owned());
+                return Err("the data do not have the hash that they are named by".into());
             }
             self.blobs.insert(name.to_owned(), data);
             return Ok(());

@@ -27,6 +27,7 @@
 //! | [`edit`] | changes of registers and memory, which fork history |
 //! | [`program`] | the programs of a transaction: functions, lines, listings |
 //! | [`json`] | states as JSON, for terminal, editor and browser alike |
+//! | [`files`], [`recordings`] | replays that the user has named; those of tests, by name |
 //! | [`query`] | questions about a transaction, as JSON |
 
 #![forbid(unsafe_code)]
@@ -36,11 +37,13 @@ mod drive;
 pub mod edit;
 mod errors;
 pub mod file;
+pub mod files;
 pub mod index;
 pub mod json;
 pub mod origin;
 pub mod program;
 pub mod query;
+pub mod recordings;
 pub mod search;
 pub mod state;
 pub mod timeline;
@@ -53,6 +56,7 @@ pub use crate::{
     file::{FileError, ReplayFile},
     index::{Invocation, Mark},
     program::{DebugFiles, ProgramView, offset_name},
+    recordings::Recordings,
     state::{CallFrame, Level, Memory, MemoryRegion, State},
     timeline::Timeline,
     visit::{Moment, Visitor},

@@ -11,7 +11,7 @@ use crate::{
 
 /// Extras of the package, with what is measured in an environment with each.
 const FIGURES: &[(&str, &[&str])] = &[
-    ("arrow", &["transfers", "memory", "loop", "command", "sql"]),
+    ("arrow", &["transfers", "memory", "loop", "command"]),
     ("arrow,solders", &["litesvm"]),
     ("spark", &["spark", "spark_folder"]),
     ("sail", &["sail"]),
