@@ -13,6 +13,7 @@
 //! | [`program_accounts`] | creates the accounts of any program |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod account;

@@ -14,6 +14,7 @@
 //! | `text` | escaping and alignment |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod agave;
 pub mod coverage;

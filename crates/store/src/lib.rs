@@ -16,6 +16,7 @@
 //! folder.
 
 #![warn(clippy::arithmetic_side_effects)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod folder;
 mod seal;
