@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::{BENCHMARKS, Benchmark};
-use crate::{print, repository, say, toolchains::provide};
+use crate::{fixtures, print, repository, say, toolchains::provide};
 
 /// The counts: benchmark, row, and instructions of one repetition.
 const FILE: &str = "testdata/instructions.tsv";
@@ -20,7 +20,21 @@ const HEADING: &str = "\
 const TOLERANCE: u64 = 2;
 
 /// The rows that stand for the others in CI. They take seconds each in valgrind.
-const SHORT: &[(&str, &str)] = &[];
+const SHORT: &[(&str, &str)] = &[
+    ("bench", "V3 leaf_call"),
+    ("bench", "V3 mem_mixed"),
+    ("bench", "invocation mov64, exit"),
+    ("bench", "transfer p-token"),
+    ("bench", "transfer spl_token 3.5.0"),
+    ("bench", "load p-token"),
+    ("bench", "verify p-token"),
+    ("bench", "compile+run p-token"),
+    ("bench-svm", "no-op program"),
+    ("bench-svm", "system transfer"),
+    ("bench-svm", "p-token transfer"),
+    ("bench-svm", "spl-token 3.5.0 transfer"),
+    ("bench-svm", "associated-token create"),
+];
 
 type Counts = BTreeMap<(String, String), u64>;
 
@@ -30,6 +44,7 @@ pub(super) fn check(all: bool) -> Result<()> {
         say("skipped: valgrind is not installed");
         return Ok(());
     }
+    fixtures::run(&[])?;
     let kept = read()?;
     let mut findings = Vec::new();
     for (name, _) in BENCHMARKS {
@@ -39,6 +54,7 @@ pub(super) fn check(all: bool) -> Result<()> {
                 continue;
             }
             let count = benchmark.repetition(&row)?;
+            ensure!(count > 0, "{name}, {row}: nothing was counted");
             let kept = kept.get(&((*name).to_owned(), row.clone())).copied();
             say(&format!("{count:>12}  {row}"));
             findings.extend(finding(name, &row, kept, count));
@@ -70,6 +86,7 @@ fn finding(benchmark: &str, row: &str, kept: Option<u64>, count: u64) -> Option<
 /// Writes what rows execute today: those that are named, or all.
 pub(super) fn accept(named: &[String]) -> Result<()> {
     ensure!(provide("valgrind", "valgrind"), "valgrind is not installed");
+    fixtures::run(&[])?;
     let mut counts = if named.is_empty() { Counts::new() } else { read()? };
     let mut found = 0;
     for (name, _) in BENCHMARKS {
@@ -79,6 +96,7 @@ pub(super) fn accept(named: &[String]) -> Result<()> {
                 continue;
             }
             let count = benchmark.repetition(&row)?;
+            ensure!(count > 0, "{name}, {row}: nothing was counted");
             print(&format!("{count:>12}  {row}"));
             counts.insert(((*name).to_owned(), row), count);
             found += 1;
