@@ -163,9 +163,12 @@ fn uses(metadata: &Value) -> Result<BTreeMap<String, Vec<String>>> {
     packages.iter().map(|it| package(it).context("cargo describes a package oddly")).collect()
 }
 
-/// The crates of the workspace `compat`, as `compat/NAME`, and those of ours that each uses.
+/// The crates in the folder `compat`, as `compat/NAME`, and those of ours that each uses.
 fn uses_of_compat(metadata: &Value) -> Result<BTreeMap<String, Vec<String>>> {
     let packages = metadata["packages"].as_array().context("cargo names no packages")?;
+    let is_here =
+        |it: &&Value| it["manifest_path"].as_str().is_some_and(|it| it.contains("/compat/"));
+    let packages: Vec<&Value> = packages.iter().filter(is_here).collect();
     let short = |value: &Value| {
         let name = value.as_str()?;
         let is_here = packages.iter().any(|package| package["name"] == *value);

@@ -13,7 +13,7 @@ use crate::{
     tidy, toolchains, vscode, walk, walkthroughs,
 };
 
-/// The workspaces besides the product's.
+/// The workspaces besides the product's, and members of theirs in other folders.
 const WORKSPACES: &[&str] = &[
     "bench",
     "bench-node",
@@ -21,6 +21,7 @@ const WORKSPACES: &[&str] = &[
     "bindings/js",
     "compat",
     "fuzz",
+    "oracle",
     "oracle-svm",
     "tests/clients/rust",
 ];
@@ -33,7 +34,7 @@ pub(super) fn format(_: &Setting) -> Result<()> {
     WORKSPACES.iter().try_for_each(is_formatted)
 }
 
-/// Checks the format of a workspace, and of packages that it has outside of its folder.
+/// Checks the format of the packages in a folder.
 fn is_formatted(folder: &&str) -> Result<()> {
     let mut format = cargo_command();
     succeed(format.args(["fmt", "--check"]).current_dir(repository().join(folder)))
@@ -138,9 +139,8 @@ const SUITE: &str = "litesvm-token-0.18.1";
 /// with the peers' packages.
 pub(super) fn compat(_: &Setting) -> Result<()> {
     let (folder, target) = (repository().join("compat"), peers::target());
-    let features = "selkie-mollusk/inner-instructions,selkie-mollusk-bencher/cpi-compute-units";
     let of_token_2022 = ["--package", "selkie-litesvm-token", "--features", "token-2022"];
-    for chosen in [&["--workspace", "--features", features][..], &of_token_2022] {
+    for chosen in [&["--workspace", "--features", peers::FEATURES][..], &of_token_2022] {
         let test = [&["test", "--locked", "--ignore-rust-version"], chosen].concat();
         let mut command = cargo_command();
         command.args(test).current_dir(&folder).env("CARGO_TARGET_DIR", &target);
