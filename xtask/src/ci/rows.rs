@@ -71,6 +71,8 @@ pub(super) const ROWS: &[Row] = &[
         "selkie build and cargo test in one project in Rust and one for Anchor", 1.5, work::projects),
     daily("no-features", &["crates/cli"],
         "lint the command as README's first command builds it", 0.7, work::no_features),
+    daily("unoptimized", &["crates/vm", "crates/elf", "crates/isa"],
+        "the interpreter as a user's first cargo test builds it: programs, and the host's stack", 0.3, work::unoptimized),
     daily("compat", &["compat", "xtask/peers"],
         "LiteSVM's and Mollusk's interfaces, and a suite of a peer", 2.0, work::compat),
     daily("javascript", &["bindings/js", "compat"],
@@ -92,8 +94,6 @@ pub(super) const ROWS: &[Row] = &[
 
     nightly("documentation", &["crates"],
         "cargo doc, with warnings as errors", 2.0, work::documentation),
-    nightly("host-stack", &["crates/vm", "crates/elf", "crates/isa"],
-        "the interpreter's use of the host's stack without optimisation", 0.5, work::host_stack),
     nightly("ports", &["crates/vm", "crates/svm", "crates/selkie", "crates/conform", "crates/node", "crates/store"],
         "cargo xtask ports --full", 15.0, work::ports),
     nightly("payout", &["examples/rust/payout"],
