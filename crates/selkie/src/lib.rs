@@ -49,7 +49,6 @@ mod explain;
 pub mod fixture;
 mod genesis;
 mod given;
-mod hash_lists;
 mod history;
 mod interface;
 mod journal;
@@ -78,6 +77,7 @@ mod time;
 pub mod token;
 mod trap;
 
+pub use selkie_layout as layout;
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
     self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget,
