@@ -56,11 +56,11 @@ const fn nightly(
 pub(super) const ROWS: &[Row] = &[
     daily("format", ALL, "cargo fmt --check, in every workspace", 0.1, work::format),
     daily("tidy", ALL, "cargo xtask tidy", 0.1, work::tidy),
-    daily("codegen", ALL, "cargo xtask codegen --check", 0.1, work::codegen),
     daily("walkthroughs", ALL, "cargo xtask walkthroughs --check", 0.1, work::walkthroughs),
     daily("deny", ALL, "cargo deny check licenses bans sources", 0.1, work::deny),
     daily("build", &["crates", "xtask"],
         "compile and lint the workspace with its tests, in one pass", 6.0, work::build),
+    daily("codegen", ALL, "cargo xtask codegen --check", 0.1, work::codegen),
     daily("tests", &["crates", "xtask", "testdata", "docs", "examples", "README.md"],
         "every test of the workspace", 5.5, work::tests),
     daily("vectors", &["crates/conform", "testdata/vectors"],
