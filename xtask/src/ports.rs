@@ -191,7 +191,7 @@ fn test(is_full: bool) -> Result<()> {
     listings.args(["--quiet", "--locked", "--package", "selkie-cli", "--test", "documents"]);
     succeed(listings.args(["--", "listings"]))?;
     let mut oracle = emulated("run", &repository().join("oracle"));
-    oracle.args(["--release", "--locked", "--ignore-rust-version", "--"]);
+    oracle.args(["--profile", "oracle", "--locked", "--ignore-rust-version", "--"]);
     // A process that is emulated cannot start another one.
     oracle.env("SELKIE_ORACLE_NOTES", repository().join("target/oracle-notes"));
     succeed(oracle.args(["exec", "--count", ORACLE_PROGRAMS]))

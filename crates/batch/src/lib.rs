@@ -24,6 +24,7 @@
 //! | [`Digest`] | proves that two runs executed the same items with the same effects |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod base;

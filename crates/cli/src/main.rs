@@ -3,6 +3,8 @@
 //! This crate only parses arguments and renders results: each file of [`command`] calls a library
 //! and shows its answer. [`cli`] lists the commands.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod args;
 mod call;
 mod changes;

@@ -11,6 +11,8 @@
 //! | [`keys`] | key files, in the format of `solana-keygen` |
 //! | [`amount`], [`data`], [`numbers`] | amounts, instruction data and numbers in the text of users |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod amount;
 mod cluster;
 pub mod data;

@@ -18,6 +18,8 @@
 //! | [`truncate`] | truncation of long names in messages |
 //! | [`symbol`] | the hashes by which bytecode refers to names |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod eval;
 pub mod failure;
 pub mod input;

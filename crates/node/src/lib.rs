@@ -36,6 +36,7 @@
 //! | `landed`, `diff`, `cost`, `token`, `missing` | what is recorded of transactions |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod airdrop;

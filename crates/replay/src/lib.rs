@@ -31,6 +31,7 @@
 //! | [`query`] | questions about a transaction, as JSON |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod account_bytes;
 mod drive;

@@ -15,6 +15,7 @@
 //! | `text` | escaping and alignment |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod agave;
 pub mod coverage;

@@ -31,6 +31,7 @@
 //! | [`compute_units`] | a report of compute units per test case, with a check for regressions |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod account_error;
