@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use selkie::fixture;
+use selkie::Replay;
 
 use crate::{
     case::Case,
@@ -31,7 +31,7 @@ pub struct Finding {
     pub text: String,
     /// Its transactions, each with the state before it. The last one is the one that failed, or after
     /// which an invariant did not hold.
-    pub transactions: Vec<fixture::Fixture>,
+    pub transactions: Vec<Replay>,
 }
 
 /// Runs a case once, and returns why it fails, if it does: for the tests that findings become.

@@ -2,7 +2,7 @@
 
 use core::{fmt, str::FromStr};
 
-use selkie::{Crash, Inspector, Instruction, InstructionError, Receipt, Svm, fixture};
+use selkie::{Crash, Inspector, Instruction, InstructionError, Receipt, Replay, Svm};
 
 use crate::{args::Args, call_error::CallError, compared::Compared, place::Places};
 
@@ -164,7 +164,7 @@ pub struct Session<'a> {
     places: &'a mut Places,
     explains: bool,
     compared: Option<&'a mut Compared>,
-    recorded: Option<&'a mut Vec<fixture::Fixture>>,
+    recorded: Option<&'a mut Vec<Replay>>,
     failed: Option<&'a mut Option<Receipt>>,
     pub(crate) result: CallResult,
 }
@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
     pub(crate) fn watched(
         self,
         compared: Option<&'a mut Compared>,
-        recorded: Option<&'a mut Vec<fixture::Fixture>>,
+        recorded: Option<&'a mut Vec<Replay>>,
         failed: Option<&'a mut Option<Receipt>>,
     ) -> Self {
         Self { compared, recorded, failed, ..self }
@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
     pub fn send(&mut self, instructions: &[Instruction]) -> Receipt {
         if let Some(recorded) = &mut self.recorded {
             let id = format!("call {}", recorded.len());
-            recorded.push(fixture::Fixture::record_instructions(self.svm, &id, instructions, &[]));
+            recorded.push(self.svm.record_instructions(&id, instructions, &[]));
         }
         let receipt = match &mut self.compared {
             Some(compared) => {

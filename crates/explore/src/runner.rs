@@ -1,6 +1,6 @@
 //! Runs cases on a fixture's chain.
 
-use selkie::{Pubkey, Receipt, Snapshot, Svm, fixture};
+use selkie::{Pubkey, Receipt, Replay, Snapshot, Svm};
 
 use crate::{
     args::Args,
@@ -30,7 +30,7 @@ pub(crate) struct Runner<'f> {
 #[derive(Default)]
 struct Watch<'w> {
     compared: Option<&'w mut Compared>,
-    recorded: Option<&'w mut Vec<fixture::Fixture>>,
+    recorded: Option<&'w mut Vec<Replay>>,
     failed: Option<&'w mut Option<Receipt>>,
 }
 
@@ -129,7 +129,7 @@ impl<'f> Runner<'f> {
     }
 
     /// Runs a case and records its transactions, each with the state before it. Its failure has details.
-    pub(crate) fn record(&mut self, case: &Case) -> (Ran, Vec<fixture::Fixture>) {
+    pub(crate) fn record(&mut self, case: &Case) -> (Ran, Vec<Replay>) {
         let mut recorded = Vec::new();
         let clear = &mut |watched: &mut Watched, _: &Svm| watched.clear();
         let before = core::mem::replace(&mut self.explains, true);

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use selkie::{AccountSharedData, Pubkey, Svm, WritableAccount as _, ids::sysvar};
 use selkie_batch::{Expectation, Item, Sha256, record};
 use selkie_builtins::{builtins, precompiles};
+use selkie_case::Entry;
 use selkie_isa::input;
 use selkie_node::{
     AccountDiff, Block, Landed,
@@ -18,7 +19,7 @@ use selkie_node::{
 };
 use selkie_svm::{Environment, FeatureSet, ReadableAccount as _, Sysvars};
 
-use super::{Chain, Importer, status};
+use super::{Importer, status};
 
 /// Why transactions before one of many changes are left out.
 const LONG: &str = "a later transaction has changed more than a dump tells";
@@ -29,7 +30,7 @@ pub(super) fn add(path: &Path, importer: &mut Importer) -> Result<()> {
     let mut file = input::open(path)?;
     let dump = dump::read(&mut file)?;
     let mut svm = chain(&dump)?;
-    let env_ref = importer.environment(&svm);
+    let env_ref = importer.environment(svm.environment(), svm.recent_blockhashes());
     let mut found = Vec::new();
     let mut is_known = true;
     for block in dump.blocks.iter().rev() {
@@ -137,7 +138,7 @@ struct Found {
     slot: u64,
     epoch: u64,
     unix_timestamp: i64,
-    accounts: Vec<record::RecordedAccount>,
+    accounts: Vec<Entry>,
     status: &'static str,
     error: Option<String>,
     compute_units: u64,
@@ -151,14 +152,15 @@ fn recorded(svm: &Svm, landed: &Landed) -> Option<Found> {
         && receipt.compute_units == landed.meta.compute_units
         && receipt.fee.total() == landed.meta.fee;
     let clock = svm.clock();
+    let (status, error) = status(receipt.ended());
     is_same.then(|| Found {
         wire: wincode::serialize(transaction).expect("transactions can be serialized"),
         slot: clock.slot,
         epoch: clock.epoch,
         unix_timestamp: clock.unix_timestamp,
-        accounts: record::accounts(&transaction.message, &Chain(svm), svm.environment()),
-        status: status(&receipt),
-        error: receipt.result.as_ref().err().and_then(|it| serde_json::to_string(it).ok()),
+        accounts: record::accounts(&svm.case(transaction)),
+        status,
+        error,
         compute_units: receipt.compute_units,
     })
 }

@@ -1,0 +1,47 @@
+//! The accounts that every cluster has: builtin programs, precompiles and sysvars.
+
+use selkie_builtins::program_account;
+use selkie_svm::{
+    Environment, Sysvars,
+    sysvars::{Rent, minimum_balance},
+};
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_pubkey::Pubkey;
+
+use crate::accounts::Entry;
+
+/// Returns the accounts of builtin programs and precompiles.
+#[must_use]
+pub fn native_accounts(environment: &Environment) -> Vec<Entry> {
+    let builtins = environment.builtins.iter().map(|(id, _)| id);
+    let precompiles = environment.precompiles.iter().map(|(id, _)| id);
+    builtins.chain(precompiles).map(|id| (*id, program_account(id))).collect()
+}
+
+/// Returns the accounts of sysvars.
+pub fn sysvar_accounts(environment: &Environment) -> impl Iterator<Item = Entry> {
+    let rent = environment.rent();
+    environment.sysvars.iter().map(move |(id, data)| (*id, sysvar_account(data, &rent)))
+}
+
+/// Returns the account of a sysvar, with the minimum balance.
+#[must_use]
+pub fn sysvar_account(data: &[u8], rent: &Rent) -> AccountSharedData {
+    let lamports = minimum_balance(rent, data.len()).max(1);
+    selkie_builtins::sysvar_account(data.to_vec(), lamports, u64::MAX)
+}
+
+/// Sets sysvars from those among `accounts`, whatever their owners are. If an address
+/// occurs repeatedly, the last account counts.
+pub(crate) fn set_sysvars<'a, A: ReadableAccount + 'a>(
+    sysvars: &mut Sysvars,
+    accounts: impl IntoIterator<Item = (&'a Pubkey, &'a A)>,
+) {
+    for (key, account) in accounts {
+        sysvars.remove(key);
+        if account.lamports() > 0 {
+            // Most accounts are no sysvars, and one that cannot be decoded counts as missing.
+            let _ = sysvars.set(*key, account.data());
+        }
+    }
+}
