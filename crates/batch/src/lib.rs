@@ -32,7 +32,6 @@ mod environment;
 mod error;
 mod fuzz;
 mod fuzz_file;
-mod instructions;
 mod item;
 mod items;
 mod options;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_case::{Case, Entry};
+use selkie_case::{Case, KeyedAccount};
 use selkie_svm::{Environment, Feature, Pubkey, ReadableAccount};
 use solana_hash::Hash;
 
@@ -40,7 +40,7 @@ pub fn environment_file(
 /// Returns the accounts that a case's transaction needs: its own, its lookup tables, and the files of
 /// programs. Builtin programs and sysvars are left out, since they belong to the environment.
 #[must_use]
-pub fn accounts(case: &Case) -> Vec<Entry> {
+pub fn accounts(case: &Case) -> Vec<KeyedAccount> {
     let Some(transaction) = case.input.transaction() else { return Vec::new() };
     let environment = &*case.environment;
     let needed = Case::of(transaction.clone(), case, Arc::clone(&case.environment), true);
@@ -54,7 +54,7 @@ pub fn accounts(case: &Case) -> Vec<Entry> {
 }
 
 /// Returns an account as one of an item. Long data become a content of `base`.
-pub fn item_account<'a>((key, account): &'a Entry, base: &mut Base) -> ItemAccount<'a> {
+pub fn item_account<'a>((key, account): &'a KeyedAccount, base: &mut Base) -> ItemAccount<'a> {
     let data = account.data();
     let data = if data.len() > INLINE_BYTES_MAX {
         ItemData::Ref(base.add(data.to_vec()))

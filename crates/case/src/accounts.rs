@@ -6,7 +6,7 @@ use solana_account::AccountSharedData;
 use solana_pubkey::Pubkey;
 
 /// An account with its address.
-pub type Entry = (Pubkey, AccountSharedData);
+pub type KeyedAccount = (Pubkey, AccountSharedData);
 
 /// Accounts by address: own ones, over a list that many cases share.
 ///
@@ -14,15 +14,15 @@ pub type Entry = (Pubkey, AccountSharedData);
 #[derive(Clone, Default, Debug)]
 pub struct Accounts {
     /// Sorted by address, which are distinct.
-    shared: Arc<Vec<Entry>>,
+    shared: Arc<Vec<KeyedAccount>>,
     /// Likewise.
-    own: Vec<Entry>,
+    own: Vec<KeyedAccount>,
 }
 
 impl Accounts {
     /// Returns the accounts of a list that cases share, whose addresses are sorted and distinct.
     #[must_use]
-    pub fn over(shared: Arc<Vec<Entry>>) -> Self {
+    pub fn over(shared: Arc<Vec<KeyedAccount>>) -> Self {
         debug_assert!(
             shared.is_sorted_by(|(left, _), (right, _)| left < right),
             "shared accounts are sorted and distinct"
@@ -67,15 +67,15 @@ impl Accounts {
     }
 }
 
-fn find<'a>(sorted: &'a [Entry], key: &Pubkey) -> Option<&'a AccountSharedData> {
+fn find<'a>(sorted: &'a [KeyedAccount], key: &Pubkey) -> Option<&'a AccountSharedData> {
     let index = sorted.binary_search_by(|(known, _)| known.cmp(key)).ok()?;
     sorted.get(index).map(|(_, account)| account)
 }
 
 /// Sorts accounts by address. Of several at one address the last counts.
 #[must_use]
-pub fn sorted(accounts: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
-    let mut accounts: Vec<Entry> = accounts.into_iter().collect();
+pub fn sorted(accounts: impl IntoIterator<Item = KeyedAccount>) -> Vec<KeyedAccount> {
+    let mut accounts: Vec<KeyedAccount> = accounts.into_iter().collect();
     accounts.reverse();
     accounts.sort_by_key(|(key, _)| *key);
     accounts.dedup_by_key(|(key, _)| *key);
@@ -83,14 +83,14 @@ pub fn sorted(accounts: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
 }
 
 /// Of several accounts at one address the last counts.
-impl FromIterator<Entry> for Accounts {
-    fn from_iter<I: IntoIterator<Item = Entry>>(accounts: I) -> Self {
+impl FromIterator<KeyedAccount> for Accounts {
+    fn from_iter<I: IntoIterator<Item = KeyedAccount>>(accounts: I) -> Self {
         Self { shared: Arc::default(), own: sorted(accounts) }
     }
 }
 
-impl Extend<Entry> for Accounts {
-    fn extend<I: IntoIterator<Item = Entry>>(&mut self, accounts: I) {
+impl Extend<KeyedAccount> for Accounts {
+    fn extend<I: IntoIterator<Item = KeyedAccount>>(&mut self, accounts: I) {
         accounts.into_iter().for_each(|(key, account)| self.set(key, account));
     }
 }
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    fn entry(key: u8, lamports: u64) -> Entry {
+    fn entry(key: u8, lamports: u64) -> KeyedAccount {
         let account = Account { lamports, ..Account::default() };
         (Pubkey::new_from_array([key; 32]), account.into())
     }

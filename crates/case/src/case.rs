@@ -16,7 +16,7 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    accounts::{Accounts, Entry},
+    accounts::{Accounts, KeyedAccount},
     environment::{sysvar_account, sysvar_accounts},
 };
 
@@ -254,7 +254,7 @@ fn named_accounts(
     message: &VersionedMessage,
     store: &impl AccountStore,
     environment: &Environment,
-) -> Vec<Entry> {
+) -> Vec<KeyedAccount> {
     let mut keys: BTreeSet<Pubkey> = message.static_account_keys().iter().copied().collect();
     let lookups = message.address_table_lookups().unwrap_or_default();
     // If a table is missing or too short, the transaction is dropped for that.
@@ -270,12 +270,12 @@ pub fn unnamed_accounts<'a>(
     message: &VersionedMessage,
     known: impl Iterator<Item = &'a AccountSharedData>,
     find: &dyn Fn(&Pubkey) -> Option<AccountSharedData>,
-) -> Vec<Entry> {
+) -> Vec<KeyedAccount> {
     let found = |key: Pubkey| Some((key, find(&key)?));
     let tables = message.address_table_lookups().into_iter().flatten();
-    let mut accounts: Vec<Entry> = tables.filter_map(|it| found(it.account_key)).collect();
+    let mut accounts: Vec<KeyedAccount> = tables.filter_map(|it| found(it.account_key)).collect();
     let files = known.filter_map(|it| program_data_address(it.data()));
-    let files: Vec<Entry> = files.filter_map(found).collect();
+    let files: Vec<KeyedAccount> = files.filter_map(found).collect();
     accounts.extend(files);
     accounts
 }

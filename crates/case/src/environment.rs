@@ -8,18 +8,18 @@ use selkie_svm::{
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
-use crate::accounts::Entry;
+use crate::accounts::KeyedAccount;
 
 /// Returns the accounts of builtin programs and precompiles.
 #[must_use]
-pub fn native_accounts(environment: &Environment) -> Vec<Entry> {
+pub fn native_accounts(environment: &Environment) -> Vec<KeyedAccount> {
     let builtins = environment.builtins.iter().map(|(id, _)| id);
     let precompiles = environment.precompiles.iter().map(|(id, _)| id);
     builtins.chain(precompiles).map(|id| (*id, program_account(id))).collect()
 }
 
 /// Returns the accounts of sysvars.
-pub fn sysvar_accounts(environment: &Environment) -> impl Iterator<Item = Entry> {
+pub fn sysvar_accounts(environment: &Environment) -> impl Iterator<Item = KeyedAccount> {
     let rent = environment.rent();
     environment.sysvars.iter().map(move |(id, data)| (*id, sysvar_account(data, &rent)))
 }

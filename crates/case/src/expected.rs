@@ -10,7 +10,7 @@ use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    accounts::Entry,
+    accounts::KeyedAccount,
     error::{ReplayError, malformed},
     json::{account_to_json, base64, read_account, to_base64, unhex},
 };
@@ -37,7 +37,7 @@ pub struct Expected {
     /// The inner instructions of each top-level instruction.
     pub inner: Vec<Vec<Inner>>,
     /// The accounts that changed, afterwards; deleted ones are empty.
-    pub accounts: Vec<Entry>,
+    pub accounts: Vec<KeyedAccount>,
 }
 
 /// An inner instruction.
@@ -214,7 +214,7 @@ fn read_inner(value: &Value) -> Option<Inner> {
 
 /// Returns the accounts that differ from before, afterwards.
 #[must_use]
-pub fn changed_accounts(accounts: &[AccountChange]) -> Vec<Entry> {
+pub fn changed_accounts(accounts: &[AccountChange]) -> Vec<KeyedAccount> {
     let changed = accounts.iter().filter(|it| it.before.as_ref() != it.after());
     changed.map(|it| (it.key, it.after().cloned().unwrap_or_default())).collect()
 }

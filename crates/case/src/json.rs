@@ -6,7 +6,7 @@ use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
 use crate::{
-    accounts::Entry,
+    accounts::KeyedAccount,
     error::{ReplayError, malformed},
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn account_to_json(key: &Pubkey, account: &AccountSharedData) -> Valu
 pub(crate) fn read_account(
     value: &Value,
     blob: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Result<Entry, ReplayError> {
+) -> Result<KeyedAccount, ReplayError> {
     let text = value["d"].as_str().ok_or_else(|| malformed("`d` is not a string"))?;
     let data = match text.strip_prefix("blob:") {
         Some(name) => blob(name).ok_or_else(|| malformed(format!("unknown blob {name}")))?,

@@ -52,7 +52,7 @@ mod replay;
 mod run;
 
 pub use crate::{
-    accounts::{Accounts, Entry, sorted},
+    accounts::{Accounts, KeyedAccount, sorted},
     case::{Case, CaseOptions, INSTRUCTION_BUDGET, Input, blockhashes, unnamed_accounts},
     environment::{native_accounts, sysvar_account, sysvar_accounts},
     error::ReplayError,

@@ -222,19 +222,23 @@ impl Replay {
         let accounts: Result<Accounts, _> = accounts.map(|it| read_account(it, blob)).collect();
         let accounts = accounts?;
         let environment = self.environment(&accounts)?;
-        let mut case = Case { environment: Arc::new(environment), accounts, ..Case::default() };
+        let mut case = Case {
+            environment: Arc::new(environment),
+            accounts,
+            options: CaseOptions {
+                verifies_signatures: self.0["sigverify"] != Value::Bool(false),
+                budget: self.budget(),
+                ..CaseOptions::default()
+            },
+            ..Case::default()
+        };
         if self.0.get("instructions").is_some() {
-            (case.input, case.options) = self.instructions()?;
+            case.input = self.instructions()?;
             case.blockhashes = Arc::new(self.blockhashes()?);
             return Ok(case);
         }
         let wire = self.field("tx")?.as_str().ok_or_else(|| malformed("`tx` is not a string"))?;
         case.input = Input::decode(base64(wire)?);
-        case.options = CaseOptions {
-            verifies_signatures: self.0["sigverify"] != Value::Bool(false),
-            budget: self.budget(),
-            ..CaseOptions::default()
-        };
         let mut blockhashes = self.blockhashes()?;
         if self.0["already_processed"] == Value::Bool(true)
             && let Some(it) = case.sanitized_transaction()
@@ -294,20 +298,19 @@ impl Replay {
     }
 
     /// Returns the instructions outside of a transaction.
-    fn instructions(&self) -> Result<(Input, CaseOptions), ReplayError> {
+    fn instructions(&self) -> Result<Input, ReplayError> {
         let instructions = self.list("instructions")?.iter().map(read_instruction);
         let given = self.list("given")?.iter().map(read_key);
-        let input = Input::Instructions {
-            instructions: instructions.collect::<Result<_, _>>()?,
-            given: given.collect::<Result<_, _>>()?,
-        };
-        let budget = self.budget().ok_or_else(|| {
-            malformed(format!(
+        if self.budget().is_none() {
+            return Err(malformed(format!(
                 "`compute_unit_limit` is not a number up to {COMPUTE_UNIT_LIMIT_MAX}, or \
                  `heap_bytes` none up to {HEAP_BYTES_MAX}"
-            ))
-        })?;
-        Ok((input, CaseOptions { budget: Some(budget), ..CaseOptions::default() }))
+            )));
+        }
+        Ok(Input::Instructions {
+            instructions: instructions.collect::<Result<_, _>>()?,
+            given: given.collect::<Result<_, _>>()?,
+        })
     }
 
     fn field(&self, name: &str) -> Result<&Value, ReplayError> {

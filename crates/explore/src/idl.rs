@@ -1,4 +1,4 @@
-//! Fixtures made of the description of a program's interface that Anchor writes.
+//! Targets made of the description of a program's interface that Anchor writes.
 //!
 //! Both forms are understood: that of Anchor 0.30 and later, and the older one without
 //! discriminators. Of accounts, the description says little more than names: a signer is one of two
@@ -15,7 +15,7 @@ use selkie::{AccountMeta, Instruction, Pubkey, Svm, address};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::{args::Args, fixture::Fixture};
+use crate::{args::Args, target::Target};
 
 /// A description that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -119,10 +119,10 @@ impl Idl {
         Ok(Self { address, instructions, types: Arc::new(types), unsigned })
     }
 
-    /// Creates a fixture on copies of a chain that has the program at this address: an action for
+    /// Creates a target on copies of a chain that has the program at this address: an action for
     /// each instruction, with arguments of its types.
     #[must_use]
-    pub fn fixture(&self, svm: &Svm, program: Pubkey) -> Fixture {
+    pub fn target(&self, svm: &Svm, program: Pubkey) -> Target {
         let chain = svm.clone();
         let setup = move || {
             let mut svm = chain.clone();
@@ -132,11 +132,11 @@ impl Idl {
             }
             svm
         };
-        self.instructions.iter().fold(Fixture::new(setup), |fixture, entry| {
+        self.instructions.iter().fold(Target::new(setup), |target, entry| {
             let (entry, types) = (entry.clone(), Arc::clone(&self.types));
             let unsigned = self.unsigned.clone();
             let name = entry.name.clone();
-            fixture.action(&name, move |session| {
+            target.action(&name, move |session| {
                 let call = Call {
                     entry: &entry,
                     types: &types,
@@ -346,7 +346,7 @@ impl Call<'_> {
     fn encode(&self, kind: &Value, args: &mut Args<'_>, data: &mut Vec<u8>, depth: usize) {
         let Some(left) = self.values_left.get().checked_sub(1) else { return };
         self.values_left.set(left);
-        if depth > DEPTH_MAX || data.len() > crate::case::DATA_BYTES_MAX {
+        if depth > DEPTH_MAX || data.len() > crate::call_sequence::DATA_BYTES_MAX {
             return;
         }
         if let Some(name) = kind.as_str() {

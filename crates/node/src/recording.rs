@@ -11,7 +11,7 @@ use std::{
 
 use selkie_bank::Bank;
 use selkie_case::{
-    Case, CaseOptions, Entry, Input, blockhashes, changed_accounts, unnamed_accounts,
+    Case, CaseOptions, Input, KeyedAccount, blockhashes, changed_accounts, unnamed_accounts,
 };
 use selkie_svm::{BlockhashQueue, Environment, Processed, Transaction};
 use solana_account::{AccountSharedData, ReadableAccount};
@@ -33,7 +33,7 @@ pub(crate) struct Kept {
     slot: u64,
     pub(crate) case: Case,
     /// The accounts that changed, afterwards.
-    pub(crate) after: Vec<Entry>,
+    pub(crate) after: Vec<KeyedAccount>,
     pub(crate) is_executed: bool,
     /// The number of lists of inner instructions.
     pub(crate) inner_lists: usize,

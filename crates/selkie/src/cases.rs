@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use selkie_bank::Stakes;
 use selkie_case::{
     Case, CaseOptions, Expected, Input, Replay, ReplayError, blockhashes, unnamed_accounts,
 };
@@ -102,6 +103,10 @@ impl Svm {
     pub fn of_case(case: &Case) -> Self {
         let mut svm = Self::new();
         let mut state = genesis::empty_state(case.environment.features);
+        let clock = case.environment.sysvars.clock().unwrap_or_default();
+        let epochs = clock.epoch..=clock.leader_schedule_epoch;
+        let stake = case.environment.epoch_stake.clone();
+        state.stakes = Arc::new(Stakes::constant(stake, epochs));
         state.environment = Arc::clone(&case.environment);
         state.blockhash_queue = (*case.blockhashes).clone();
         *svm.journal.state_mut() = state;

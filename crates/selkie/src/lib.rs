@@ -48,7 +48,6 @@ mod direct;
 mod errors;
 mod explain;
 mod genesis;
-mod given;
 mod hash_lists;
 mod history;
 mod interface;

@@ -17,7 +17,7 @@ use arrow_array::{BinaryArray, RecordBatch};
 use selkie::{Hash, TransactionError};
 use selkie_batch::{Base, Expectation, Item, ItemAccount, ItemData, Items, Sha256, record, schema};
 use selkie_case::{
-    Case, Entry, RunMemory,
+    Case, KeyedAccount, RunMemory,
     firedancer::{later_rule, transaction_case, transaction_differences},
 };
 use selkie_fixture::Fixture;
@@ -286,7 +286,7 @@ impl Importer {
     }
 
     /// Returns accounts as those of an item. Long data become contents.
-    fn accounts<'a>(&mut self, accounts: &'a [Entry]) -> Vec<ItemAccount<'a>> {
+    fn accounts<'a>(&mut self, accounts: &'a [KeyedAccount]) -> Vec<ItemAccount<'a>> {
         let accounts: Vec<_> =
             accounts.iter().map(|it| record::item_account(it, &mut self.base)).collect();
         self.hashes.extend(accounts.iter().filter_map(|it| match it.data {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, io::Write as _, path::PathBuf, time::Duration};
 use anyhow::Result;
 use selkie::InstructionError;
 use selkie_explore::{
-    ActionCount, CallError, ErrorCount, ErrorReport, Finding, Fixture, Progress, Report,
+    ActionCount, CallError, ErrorCount, ErrorReport, Finding, Progress, Report, Target,
 };
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ impl<'a> Outcome<'a> {
     /// Explains the errors of a search. `recorded` are the results of recorded transactions, if the search
     /// began with any.
     pub(super) fn new(
-        fixture: &Fixture,
+        target: &Target,
         report: &'a Report,
         findings: Vec<(&'a Finding, FindingTest, PathBuf)>,
         recorded: Option<&BTreeSet<String>>,
@@ -45,7 +45,7 @@ impl<'a> Outcome<'a> {
         let actions = &report.progress.actions;
         let refused = actions.iter().map(|it| {
             let error = it.errors.first().filter(|_| it.successes == 0)?;
-            Some(fixture.explain(error))
+            Some(target.explain(error))
         });
         let mut new: Vec<(&str, &ErrorCount)> = Vec::new();
         for action in actions.iter().filter(|_| recorded.is_some()) {
@@ -57,7 +57,7 @@ impl<'a> Outcome<'a> {
         }
         new.sort_by_key(|(_, it)| core::cmp::Reverse(it.count));
         let new = new.into_iter().take(NEW_ERRORS_MAX);
-        let new = new.map(|(action, error)| (action, error, fixture.explain(error)));
+        let new = new.map(|(action, error)| (action, error, target.explain(error)));
         Self { report, findings, refused: refused.collect(), new: new.collect(), elapsed }
     }
 
@@ -232,12 +232,12 @@ fn show_place(ui: &mut Ui, indent: usize, report: &ErrorReport) -> Result<()> {
 }
 
 /// Says why a search was given up: the most frequent error of each action.
-pub(super) fn refusal(fixture: &Fixture, actions: &[ActionCount]) -> String {
+pub(super) fn refusal(target: &Target, actions: &[ActionCount]) -> String {
     let calls = actions.iter().fold(0_u64, |sum, it| sum.saturating_add(it.calls));
     let mut text = format!("no action succeeded in {}", count(calls, "call"));
     let mut failed = actions.iter().filter_map(|it| Some((it, it.errors.first()?)));
     for (ActionCount { name, calls, .. }, error) in failed.by_ref().take(REFUSED_MAX) {
-        let report = fixture.explain(error);
+        let report = target.explain(error);
         let times = error.count;
         text.push_str(&format!(
             "\n  `{name}` failed {times} of {}: {}",

@@ -5,19 +5,19 @@
 //! transaction made are not in a dump, nor are long changes of data; a transaction that does not end as
 //! recorded on the state that was found is left out.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use selkie::{AccountSharedData, Pubkey, Svm, WritableAccount as _, ids::sysvar};
 use selkie_batch::{Expectation, Item, Sha256, record};
 use selkie_builtins::{builtins, precompiles};
-use selkie_case::Entry;
+use selkie_case::{Case, CaseOptions, KeyedAccount};
 use selkie_isa::input;
 use selkie_node::{
     AccountDiff, Block, Landed,
     dump::{self, Dump},
 };
-use selkie_svm::{Environment, FeatureSet, ReadableAccount as _, Sysvars};
+use selkie_svm::{BlockhashQueue, Environment, FeatureSet, ReadableAccount as _, Sysvars};
 
 use super::{Importer, status};
 
@@ -69,8 +69,14 @@ fn chain(dump: &Dump) -> Result<Svm> {
         epoch_stake: stake.clone().into_stake(),
         ..Environment::default()
     };
-    let svm = Svm::of_environment(environment, accounts.iter().cloned());
-    Ok(svm.with_blockhash_checks(false).with_duplicate_checks(false))
+    let case = Case {
+        blockhashes: Arc::new(BlockhashQueue::new([environment.blockhash])),
+        environment: Arc::new(environment),
+        accounts: accounts.iter().cloned().collect(),
+        options: CaseOptions { checks_blockhash: false, ..CaseOptions::default() },
+        ..Case::default()
+    };
+    Ok(Svm::of_case(&case).with_duplicate_checks(false))
 }
 
 /// Goes back to the end of a block's transactions.
@@ -138,7 +144,7 @@ struct Found {
     slot: u64,
     epoch: u64,
     unix_timestamp: i64,
-    accounts: Vec<Entry>,
+    accounts: Vec<KeyedAccount>,
     status: &'static str,
     error: Option<String>,
     compute_units: u64,
