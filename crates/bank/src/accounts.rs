@@ -8,14 +8,17 @@
 //! An account with 0 lamports does not exist, but hides the ancestors' versions until it is rooted.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 use foldhash::fast::FixedState;
 use selkie_svm::{AccountSharedData, AccountStore, Pubkey, ReadableAccount};
 
-use crate::ancestors::{Ancestors, BankId};
+use crate::{
+    ancestors::{Ancestors, BankId},
+    head::HeadAccounts,
+};
 
 /// The number of shards: threads that access different addresses rarely contend.
 const SHARDS: usize = 64;
@@ -225,6 +228,45 @@ pub(crate) struct View<'a> {
 impl AccountStore for View<'_> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         self.accounts.get(key, self.ancestors).filter(|account| account.lamports() > 0)
+    }
+}
+
+/// The accounts that a bank sees, and may change.
+pub(crate) struct BankAccounts<'a> {
+    accounts: &'a Accounts,
+    ancestors: &'a Ancestors,
+    changed: &'a mut HashSet<Pubkey, FixedState>,
+}
+
+impl<'a> BankAccounts<'a> {
+    /// Lets the newest of the ancestors change accounts, and notes the addresses in `changed`.
+    pub(crate) fn new(
+        accounts: &'a Accounts,
+        ancestors: &'a Ancestors,
+        changed: &'a mut HashSet<Pubkey, FixedState>,
+    ) -> Self {
+        Self { accounts, ancestors, changed }
+    }
+}
+
+impl AccountStore for BankAccounts<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        View { accounts: self.accounts, ancestors: self.ancestors }.account(key)
+    }
+}
+
+impl HeadAccounts for BankAccounts<'_> {
+    fn put(&mut self, key: Pubkey, account: AccountSharedData) {
+        self.changed.insert(key);
+        self.accounts.put(key, self.ancestors.bank(), account);
+    }
+
+    fn owned_by(&self, is_owner: fn(&Pubkey) -> bool) -> Vec<(Pubkey, AccountSharedData)> {
+        self.accounts.filtered(self.ancestors, |account| is_owner(account.owner()))
+    }
+
+    fn may_have_changed(&self, key: &Pubkey) -> bool {
+        self.changed.contains(key)
     }
 }
 

@@ -14,8 +14,8 @@ use std::{
 
 use foldhash::fast::FixedState;
 use selkie_svm::{
-    AccountSharedData, AccountStore, BatchWorkspace, BlockhashQueue, Builtins, Environment,
-    FeatureSet, Fee, ProgramCache, Pubkey, Transaction, WorkspacePool, sysvars::Clock,
+    AccountSharedData, AccountStore, BatchWorkspace, BlockhashQueue, Environment, FeatureSet, Fee,
+    ProgramCache, Pubkey, Transaction, WorkspacePool, sysvars::Clock,
 };
 use solana_hash::Hash;
 
@@ -23,75 +23,14 @@ use crate::{
     accounts::{Accounts, View},
     ancestors::{Ancestors, BankId},
     error::BankError,
+    head::{BlockEnd, Head},
     lattice::LatticeHash,
+    options::Options,
     phase::Phase,
     stakes::Stakes,
     state::State,
     status_cache::{Key, StatusCache, key},
-    time,
 };
-
-/// Options that are not part of a [`State`].
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The duration of a slot in milliseconds.
-    pub slot_milliseconds: u64,
-    /// The slots in which the cluster was restarted, in ascending order.
-    pub hard_forks: Vec<u64>,
-    /// Builtin programs in addition to those of the feature set.
-    pub builtins: Builtins,
-    /// Size of a transaction's log, in bytes, after which lines are dropped.
-    pub log_bytes_max: usize,
-    /// The compute unit limit of every transaction, whatever it asks for; `None` for what it asks for.
-    pub compute_unit_limit: Option<u64>,
-    /// How many threads hash the accounts of a bank that is frozen. The hash does not depend on it.
-    pub hashing_threads: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            slot_milliseconds: time::SLOT_MILLISECONDS,
-            hard_forks: Vec::new(),
-            builtins: Builtins::default(),
-            log_bytes_max: selkie_svm::cost::LOG_BYTES_MAX,
-            compute_unit_limit: None,
-            hashing_threads: 1,
-        }
-    }
-}
-
-/// Options of a new bank.
-#[derive(Clone, Copy, Debug)]
-pub struct BankOptions {
-    /// Who receives fees; without a collector all fees are burned.
-    pub collector: Option<Pubkey>,
-    /// The Unix timestamp of the bank's clock, unless the parent's is later. `None` derives it from
-    /// the slot.
-    pub unix_timestamp: Option<i64>,
-    /// Whether the bank counts in the block height and ages blockhashes. A cluster that makes blocks
-    /// faster than its slot time can let only one per slot time count.
-    pub counts: bool,
-    /// Whether features whose accounts are pending become active although no epoch begins.
-    pub activates_features: bool,
-    /// Whether each slot between the parent's and this one counts as if it had an empty block: it is
-    /// in the slot hashes and the slot history, and an epoch that began in it is past its rewards.
-    /// Otherwise these slots were skipped.
-    pub passes_slots: bool,
-}
-
-impl Default for BankOptions {
-    /// Returns the options of a bank as on a real cluster, without a collector.
-    fn default() -> Self {
-        Self {
-            collector: None,
-            unix_timestamp: None,
-            counts: true,
-            activates_features: false,
-            passes_slots: false,
-        }
-    }
-}
 
 /// The state that all banks share.
 #[derive(Debug)]
@@ -109,16 +48,11 @@ pub(crate) struct SharedState {
 pub struct Bank {
     pub(crate) shared: Arc<SharedState>,
     pub(crate) ancestors: Ancestors,
-    pub(crate) slot: u64,
+    pub(crate) head: Head,
     pub(crate) parent: Option<u64>,
     pub(crate) parent_hash: Hash,
-    pub(crate) block_height: u64,
-    /// See [`BankOptions::counts`].
+    /// See [`Step::counts`](crate::Step::counts).
     pub(crate) counts: bool,
-    /// See [`BankOptions::passes_slots`].
-    pub(crate) passes_slots: bool,
-    pub(crate) environment: Environment,
-    pub(crate) stakes: Arc<Stakes>,
     pub(crate) collector: Option<Pubkey>,
     pub(crate) parent_lattice: LatticeHash,
     pub(crate) parent_history: LatticeHash,
@@ -152,19 +86,21 @@ pub(crate) struct Frozen {
     pub(crate) history: LatticeHash,
 }
 
+impl Frozen {
+    /// Returns the hashes with which the block ended.
+    pub(crate) fn end(&self) -> BlockEnd {
+        BlockEnd { hash: self.hash, blockhash: self.blockhash }
+    }
+}
+
 /// The fields of a new bank.
 pub(crate) struct Parts {
     pub(crate) ancestors: Ancestors,
-    pub(crate) slot: u64,
+    pub(crate) head: Head,
     pub(crate) parent: Option<u64>,
     pub(crate) parent_hash: Hash,
-    pub(crate) block_height: u64,
-    /// See [`BankOptions::counts`].
+    /// See [`Step::counts`](crate::Step::counts).
     pub(crate) counts: bool,
-    /// See [`BankOptions::passes_slots`].
-    pub(crate) passes_slots: bool,
-    pub(crate) environment: Environment,
-    pub(crate) stakes: Arc<Stakes>,
     pub(crate) collector: Option<Pubkey>,
     pub(crate) parent_lattice: LatticeHash,
     pub(crate) parent_history: LatticeHash,
@@ -176,14 +112,10 @@ impl Bank {
         Self {
             shared,
             ancestors: parts.ancestors,
-            slot: parts.slot,
+            head: parts.head,
             parent: parts.parent,
             parent_hash: parts.parent_hash,
-            block_height: parts.block_height,
             counts: parts.counts,
-            passes_slots: parts.passes_slots,
-            environment: parts.environment,
-            stakes: parts.stakes,
             collector: parts.collector,
             parent_lattice: parts.parent_lattice,
             parent_history: parts.parent_history,
@@ -196,7 +128,7 @@ impl Bank {
     /// Returns the slot.
     #[must_use]
     pub fn slot(&self) -> u64 {
-        self.slot
+        self.head.slot
     }
 
     /// Returns the parent's slot; `None` for the genesis bank and for an imported one.
@@ -220,25 +152,25 @@ impl Bank {
     /// Returns the number of blocks before it on its fork.
     #[must_use]
     pub fn block_height(&self) -> u64 {
-        self.block_height
+        self.head.block_height
     }
 
     /// Returns the clock sysvar.
     #[must_use]
     pub fn clock(&self) -> Clock {
-        self.environment.sysvars.clock().unwrap_or_default()
+        self.environment().sysvars.clock().unwrap_or_default()
     }
 
     /// Returns the active features.
     #[must_use]
     pub fn features(&self) -> FeatureSet {
-        self.environment.features
+        self.environment().features
     }
 
     /// Returns the environment of transactions: features, builtin programs, sysvars, fees.
     #[must_use]
     pub fn environment(&self) -> &Environment {
-        &self.environment
+        &self.head.environment
     }
 
     /// Returns the cache of loaded programs, which all banks share.
@@ -281,7 +213,7 @@ impl Bank {
     /// frozen, then its own.
     #[must_use]
     pub fn latest_blockhash(&self) -> Hash {
-        self.frozen.get().map_or(self.environment.blockhash, |frozen| frozen.blockhash)
+        self.frozen.get().map_or(self.environment().blockhash, |frozen| frozen.blockhash)
     }
 
     /// Returns at most so many of the recent blockhashes: the newest ones, oldest first.
@@ -297,7 +229,7 @@ impl Bank {
     /// Returns the stakes by epoch.
     #[must_use]
     pub fn stakes(&self) -> &Stakes {
-        &self.stakes
+        &self.head.stakes
     }
 
     /// Returns whether transactions with this blockhash are accepted.
@@ -375,17 +307,17 @@ impl Bank {
     /// # Errors
     /// If the bank is not frozen, is dead, or is before the root.
     pub fn export(&self) -> Result<State, BankError> {
-        let hash = self.hash().ok_or(BankError::NotFrozen(self.slot))?;
+        let hash = self.hash().ok_or(BankError::NotFrozen(self.slot()))?;
         let accounts = self.accounts()?;
         let processed = self.statuses().all(&self.ancestors);
         let state = State {
-            slot: self.slot,
-            block_height: self.block_height,
+            slot: self.slot(),
+            block_height: self.block_height(),
             hash: Some(hash),
-            features: self.environment.features,
+            features: self.features(),
             blockhashes: self.read().blockhash_queue.blockhashes().copied().collect(),
-            lamports_per_signature: self.environment.lamports_per_signature,
-            stakes: Stakes::clone(&self.stakes),
+            lamports_per_signature: self.environment().lamports_per_signature,
+            stakes: self.stakes().clone(),
             processed,
             // The caller may change the accounts.
             lattice: None,

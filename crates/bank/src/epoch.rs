@@ -6,15 +6,17 @@ use std::sync::{Arc, OnceLock};
 use selkie_builtins::{ProgramKind, builtins, program_account};
 use selkie_svm::{
     AccountSharedData, AccountStore, Feature, FeatureSet, NATIVE_LOADER, Pubkey, ReadableAccount,
-    sysvars::{EpochRewards, EpochSchedule, Rent},
+    sysvars::{EpochRewards, Rent},
 };
 use solana_account::WritableAccount;
 use solana_sdk_ids::{feature, sysvar};
 
 use crate::{
-    bank::{Bank, BankOptions},
-    begin::BankBuilder,
+    advance::Advance,
+    bank::Bank,
+    head::HeadAccounts,
     state::programs_of_features,
+    step::{Between, Distribution},
     sysvars, time,
 };
 
@@ -86,12 +88,12 @@ impl Bank {
     /// programs; `None` before the last slots of an epoch.
     #[must_use]
     pub fn upcoming_features(&self) -> Option<FeatureSet> {
-        let schedule = time::schedule(&self.environment.sysvars);
-        let (epoch, index) = schedule.get_epoch_and_slot_index(self.slot);
+        let schedule = time::schedule(&self.environment().sysvars);
+        let (epoch, index) = schedule.get_epoch_and_slot_index(self.slot());
         let slots = schedule.get_slots_in_epoch(epoch);
         let phase = PREPARATION_SLOTS.min(slots / 2);
         let is_time = index.saturating_add(phase) >= slots;
-        is_time.then(|| scan_features(&self.view(), self.features(), self.slot).0)
+        is_time.then(|| scan_features(&self.view(), self.features(), self.slot()).0)
     }
 
     /// Loads some programs ahead for the features of the next epoch.
@@ -103,26 +105,27 @@ impl Bank {
     }
 }
 
-impl BankBuilder<'_> {
+impl<A: HeadAccounts> Advance<'_, A> {
     /// Returns the slot in which the first epoch after the parent's began: the bank's own, unless
     /// slots before it had a block, or whole epochs passed, each of which begins.
-    pub(crate) fn boundary(&self, schedule: &EpochSchedule, options: &BankOptions) -> u64 {
-        let next = schedule.get_epoch(self.parent.slot).saturating_add(1);
-        let has_passed = options.passes_slots || next < schedule.get_epoch(self.slot);
-        if has_passed { schedule.get_first_slot_in_epoch(next) } else { self.slot }
+    pub(crate) fn boundary(&self) -> u64 {
+        let next = self.schedule.get_epoch(self.before.slot).saturating_add(1);
+        let is_skipped = self.step.between == Between::Skipped;
+        let has_passed = !is_skipped || next < self.schedule.get_epoch(self.slot);
+        if has_passed { self.schedule.get_first_slot_in_epoch(next) } else { self.slot }
     }
 
     /// Updates stake history and epoch stakes. Every epoch that has ended since the parent gets its
     /// entry, also if no bank was in it: the stake program fails if one is missing. (agave adds that
     /// of the parent's epoch alone, since clusters do not skip whole epochs.)
-    pub(crate) fn pass_epochs(&mut self, schedule: &EpochSchedule) {
-        let slots = self.parent.slot..self.slot;
-        if self.stakes.covers(schedule, &slots) {
+    pub(crate) fn pass_epochs(&mut self) {
+        let slots = self.before.slot..self.slot;
+        if self.stakes.covers(&self.schedule, &slots) {
             return;
         }
         let (accounts, history) = (self.stake_accounts(), self.data(&sysvar::stake_history::ID));
         let stakes = Arc::make_mut(&mut self.stakes);
-        if let Some(history) = stakes.pass(|| accounts, &history, schedule, slots) {
+        if let Some(history) = stakes.pass(|| accounts, &history, &self.schedule, slots) {
             self.set_sysvar(sysvar::stake_history::ID, history);
         }
     }
@@ -130,7 +133,7 @@ impl BankBuilder<'_> {
     /// Activates pending features since a slot, and those that are active by now.
     pub(crate) fn activate_features(&mut self, since: u64) {
         let before = self.features;
-        let (active, pending) = scan_features(&self.view(), before, self.slot);
+        let (active, pending) = scan_features(self.accounts, before, self.slot);
         self.features = active;
         pending.iter().for_each(|address| self.record_activation(address, since));
         self.activate_rent_features(since);
@@ -141,7 +144,7 @@ impl BankBuilder<'_> {
 
     /// Writes the activation slot to a feature account.
     fn record_activation(&mut self, address: &Pubkey, since: u64) {
-        let Some(mut account) = self.view().account(address) else { return };
+        let Some(mut account) = self.account(address) else { return };
         let since = [&[1][..], &since.to_le_bytes()].concat();
         if let Some(bytes) = account.data_as_mut_slice().get_mut(..since.len()) {
             bytes.copy_from_slice(&since);
@@ -151,7 +154,7 @@ impl BankBuilder<'_> {
 
     fn activate_rent_features(&mut self, since: u64) {
         for (address, lamports_per_byte) in RENT_FEATURES {
-            let account = self.view().account(&address);
+            let account = self.account(&address);
             if account.as_ref().and_then(activation) == Some(Activation::Pending) {
                 self.record_activation(&address, since);
                 self.rent = Rent { lamports_per_byte, ..self.rent.clone() };
@@ -193,7 +196,7 @@ impl BankBuilder<'_> {
         key: Pubkey,
         is_genuine: impl FnOnce(&AccountSharedData) -> bool,
     ) {
-        if !self.view().account(&key).is_some_and(|account| is_genuine(&account)) {
+        if !self.account(&key).is_some_and(|account| is_genuine(&account)) {
             self.put(key, program_account(&key));
         }
     }
@@ -201,13 +204,16 @@ impl BankBuilder<'_> {
     /// Starts the distribution of rewards. They are calculated in the first block of an epoch and
     /// paid in the following ones; here they are not calculated, so the sysvar is set as if no
     /// rewards were due, which takes one block. If that one has passed, none is paid any more.
-    pub(crate) fn begin_rewards(&mut self, schedule: &EpochSchedule, options: &BankOptions) {
-        let (_, index) = schedule.get_epoch_and_slot_index(self.slot);
+    pub(crate) fn begin_rewards(&mut self) {
+        let (_, index) = self.schedule.get_epoch_and_slot_index(self.slot);
+        let blocks_since = if self.step.between == Between::Empty { index } else { 0 };
+        let height = self.block_height.saturating_sub(blocks_since);
+        let has_passed = index > 0 && self.step.between != Between::Skipped;
         let rewards = EpochRewards {
-            distribution_starting_block_height: self.block_height.saturating_add(1),
+            distribution_starting_block_height: height.saturating_add(1),
             num_partitions: 1,
-            parent_blockhash: self.parent.latest_blockhash(),
-            active: index == 0 || !options.passes_slots,
+            parent_blockhash: self.end.blockhash,
+            active: !has_passed && self.step.distribution == Distribution::InBlocks,
             ..EpochRewards::default()
         };
         self.set_sysvar(sysvar::epoch_rewards::ID, sysvars::epoch_rewards(&rewards));
@@ -225,7 +231,7 @@ impl BankBuilder<'_> {
             return;
         };
         // Blocks that do not count in the height have the parent's, and distribute all the same.
-        let height = self.parent.block_height.saturating_add(1);
+        let height = self.before.block_height.saturating_add(1).max(self.block_height);
         let is_last =
             height >= start && height.saturating_add(1) >= start.saturating_add(partitions);
         if let Some(active) = data.get_mut(ACTIVE_OFFSET)

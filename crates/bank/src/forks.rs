@@ -13,8 +13,9 @@ use selkie_svm::{
 use crate::{
     accounts::Accounts,
     ancestors::BankId,
-    bank::{Bank, BankOptions, Options, SharedState},
+    bank::{Bank, SharedState},
     error::BankError,
+    options::{BankOptions, Options},
     phase::Phase,
     slot_tree::SlotTree,
     state::State,

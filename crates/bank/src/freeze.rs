@@ -13,11 +13,12 @@ use solana_hash::Hash;
 use solana_sdk_ids::{incinerator, system_program, sysvar};
 
 use crate::{
+    accounts::BankAccounts,
     bank::{Bank, Frozen, Working},
     error::BankError,
     lattice::LatticeHash,
     phase::Phase,
-    sysvars, time,
+    time,
 };
 
 /// The percentage of signature fees that is burned.
@@ -33,7 +34,7 @@ impl Bank {
     /// # Errors
     /// If the bank is dead or before the root.
     pub fn freeze(&self) -> Result<Hash, BankError> {
-        self.freeze_with_blockhash(time::next_blockhash(&self.parent_hash, self.slot))
+        self.freeze_with_blockhash(time::next_blockhash(&self.parent_hash, self.slot()))
     }
 
     /// Freezes the bank with this blockhash, e.g. from a leader's proof of history.
@@ -46,42 +47,21 @@ impl Bank {
         if let Some(frozen) = self.frozen.get() {
             return Ok(frozen.hash);
         }
-        self.register(&mut working, blockhash);
         self.distribute_fees(&mut working);
-        let before = self.view().account(&sysvar::slot_history::ID);
-        let before = before.as_ref().map(ReadableAccount::data).unwrap_or_default();
-        let history = sysvars::slot_history_passing(before, self.slot, self.passes_slots);
-        self.set_sysvar(&mut working, sysvar::slot_history::ID, history);
-        self.run_incinerator(&mut working);
+        let Working { blockhash_queue, changed, .. } = &mut *working;
+        let accounts = &mut BankAccounts::new(&self.shared.accounts, &self.ancestors, changed);
+        self.head.end(blockhash, self.counts, blockhash_queue, accounts);
         let history = self.history();
         let lattice = self.lattice_after(&working, &history);
-        let forks = &self.shared.options.hard_forks;
+        let forks = &self.head.hard_forks;
         let after = self.parent.unwrap_or(0);
-        let is_here = |fork: &&u64| after < **fork && **fork <= self.slot;
+        let is_here = |fork: &&u64| after < **fork && **fork <= self.slot();
         let forks = forks.iter().filter(is_here).count() as u64;
         let hash = bank_hash(&self.parent_hash, working.signatures, &blockhash, &lattice, forks);
         let frozen = Frozen { hash, blockhash, lattice, history };
         self.frozen.set(frozen).expect("only one caller can hold `working`");
         self.set_phase(&mut working, Phase::Frozen);
         Ok(hash)
-    }
-
-    /// Registers the blockhash, as the last tick of the slot does.
-    fn register(&self, working: &mut Working, blockhash: Hash) {
-        if self.counts {
-            working.blockhash_queue.register(blockhash);
-        } else {
-            working.blockhash_queue.register_same_age(blockhash);
-        }
-        let price = self.environment.lamports_per_signature;
-        let list = sysvars::recent_blockhashes(working.blockhash_queue.blockhashes().rev(), price);
-        self.set_sysvar(working, sysvar::recent_blockhashes::ID, list);
-    }
-
-    fn set_sysvar(&self, working: &mut Working, id: Pubkey, data: Vec<u8>) {
-        let before = self.view().account(&id);
-        let account = sysvars::account(before.as_ref(), data, &self.environment.rent());
-        self.put(working, id, account);
     }
 
     /// Burns half of the signature fees; pays the rest and the priority fees to the collector.
@@ -98,7 +78,7 @@ impl Bank {
 
     /// Returns the collector's account with the fees added, if it may receive them.
     fn credited(&self, collector: &Pubkey, lamports: u64) -> Option<AccountSharedData> {
-        let features = self.environment.features;
+        let features = self.environment().features;
         let mut account = self.view().account(collector).unwrap_or_default();
         let before = account.lamports();
         account.checked_add_lamports(lamports).ok()?;
@@ -106,19 +86,12 @@ impl Bank {
         if *account.owner() != system_program::ID || is_custom && is_reserved(collector) {
             return None;
         }
-        let rent = self.environment.rent();
+        let rent = self.environment().rent();
         let minimum = minimum_balance(&rent, account.data().len());
         let is_enough = account.lamports() >= minimum
             || features.has(Feature::RelaxMinBalanceCheck) && before > 0;
         // The incinerator needs no minimum balance, since it is emptied at once.
         (is_enough || is_custom && *collector == incinerator::ID).then_some(account)
-    }
-
-    /// Burns what was sent to the incinerator in this slot.
-    fn run_incinerator(&self, working: &mut Working) {
-        if working.changed.contains(&incinerator::ID) {
-            self.put(working, incinerator::ID, AccountSharedData::default());
-        }
     }
 
     /// Returns the hash of all accounts: the parent's, minus the old versions of changed accounts,

@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use selkie_bank::{Forks, Options, State};
-//! use selkie_svm::{FeatureSet, ProgramCache};
+//! use selkie_bank::{Forks, Genesis, Options, State};
+//! use selkie_svm::ProgramCache;
 //!
-//! let genesis = State::genesis(FeatureSet::mainnet());
+//! let genesis = State::genesis(&Genesis::default());
 //! let forks = Forks::new(genesis, Arc::new(ProgramCache::new()), Options::default());
 //! let left = forks.new_bank(0, 1)?;
 //! let right = forks.new_bank(0, 2)?;
@@ -27,8 +27,12 @@
 //! | `process` | processing of transactions in a bank |
 //! | `phase` | the phases of a bank: open, frozen, rooted, dead |
 //! | `lifecycle` | changes of the phase, removal of a bank's state |
-//! | `begin` | creation of a bank, sysvars of its slot |
-//! | `epoch` | the first slot of an epoch |
+//! | `begin` | creation of a bank |
+//! | `step` | how a chain goes from a block to the next |
+//! | `options` | options of forks and of banks |
+//! | `head` | what the next slot of a chain follows from, and the end of a slot |
+//! | `advance` | the start of a slot |
+//! | `epoch` | the start of an epoch |
 //! | `stakes` | effective stake of delegations per epoch |
 //! | `freeze` | freezing of a bank: blockhash, fees, hash |
 //! | `accounts` | accounts of all forks |
@@ -38,12 +42,13 @@
 //! | `lattice` | the hash of all accounts |
 //! | [`sysvars`] | data of the sysvars that change per slot or epoch |
 //! | [`time`] | clock and blockhashes |
-//! | `state` | a bank's state for import and export |
+//! | `state` | a bank's state for import and export, and that of a new cluster |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;
+mod advance;
 mod ancestors;
 mod bank;
 mod begin;
@@ -51,23 +56,29 @@ mod epoch;
 mod error;
 mod forks;
 mod freeze;
+mod head;
 mod lattice;
 mod lifecycle;
+mod options;
 mod phase;
 mod process;
 mod slot_tree;
 mod stakes;
 mod state;
 mod status_cache;
+mod step;
 pub mod sysvars;
 pub mod time;
 
 pub use crate::{
-    bank::{Bank, BankOptions, Options},
+    bank::Bank,
     error::BankError,
     forks::Forks,
+    head::{BlockEnd, Head, HeadAccounts},
     lattice::LatticeHash,
+    options::{BankOptions, Options},
     process::Outcome,
-    stakes::{StakeAccounts, Stakes},
-    state::State,
+    stakes::{MAINNET_STAKE, StakeAccounts, Stakes},
+    state::{Genesis, State},
+    step::{Between, Distribution, Step},
 };

@@ -18,7 +18,7 @@ impl Bank {
     pub(crate) fn open(&self) -> Result<RwLockWriteGuard<'_, Working>, BankError> {
         let working = self.write();
         self.check_has_state()?;
-        if self.phase() == Phase::Open { Ok(working) } else { Err(BankError::Frozen(self.slot)) }
+        if self.phase() == Phase::Open { Ok(working) } else { Err(BankError::Frozen(self.slot())) }
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -33,8 +33,8 @@ impl Bank {
     pub(crate) fn check_has_state(&self) -> Result<(), BankError> {
         match self.phase() {
             Phase::Open | Phase::Frozen => Ok(()),
-            Phase::Rooted => Err(BankError::Rooted(self.slot)),
-            Phase::Dead => Err(BankError::Dead(self.slot)),
+            Phase::Rooted => Err(BankError::Rooted(self.slot())),
+            Phase::Dead => Err(BankError::Dead(self.slot())),
         }
     }
 

@@ -108,7 +108,7 @@ impl Bank {
         blockhash_queue: &'a BlockhashQueue,
     ) -> ChainState<'a, View<'a>> {
         let programs = &self.shared.programs;
-        ChainState { accounts, environment: &self.environment, blockhash_queue, programs }
+        ChainState { accounts, environment: self.environment(), blockhash_queue, programs }
     }
 
     /// Adds those of the transactions to the queue that ancestors or this bank have processed. The

@@ -22,6 +22,10 @@ use solana_stake_interface::state::Delegation;
 
 use crate::sysvars;
 
+/// About the stake of mainnet, in lamports: 400 million SOL. A cluster without stake accounts needs such an
+/// additional stake, or no delegation would warm up: only 9 % of the effective stake may per epoch.
+pub const MAINNET_STAKE: u64 = 400_000_000_000_000_000;
+
 /// The epoch since which the rate is 9 % per epoch (`reduce_stake_warmup_cooldown`). The stake
 /// program uses the same epoch.
 const NEW_RATE_SINCE: Option<u64> = Some(0);
@@ -92,8 +96,7 @@ impl Stakes {
     }
 
     /// Returns whether advancing from the first to the second slot requires no computation.
-    #[must_use]
-    pub fn covers(&self, schedule: &EpochSchedule, slots: &Range<u64>) -> bool {
+    pub(crate) fn covers(&self, schedule: &EpochSchedule, slots: &Range<u64>) -> bool {
         schedule.get_epoch(slots.start) >= schedule.get_epoch(slots.end)
             && self.epochs.contains_key(&schedule.get_leader_schedule_epoch(slots.end))
     }

@@ -1,8 +1,10 @@
 //! The state of a bank for import and export, and that of a new cluster.
 
-use selkie_builtins::{PROGRAMS, builtins, precompiles, program_account};
+use std::collections::BTreeMap;
+
+use selkie_builtins::{PROGRAMS, builtins, environment, native_accounts};
 use selkie_svm::{
-    AccountSharedData, Builtins, FeatureSet, Pubkey, Sysvars,
+    AccountSharedData, Builtins, EpochStake, FeatureSet, Pubkey, Sysvars,
     sysvars::{Clock, EpochRewards, EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent},
 };
 use sha2::{Digest, Sha256};
@@ -10,6 +12,31 @@ use solana_hash::Hash;
 use solana_sdk_ids as ids;
 
 use crate::{lattice::LatticeHash, stakes::Stakes, sysvars, time};
+
+/// How a new cluster begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Genesis {
+    /// The features, active since then.
+    pub features: FeatureSet,
+    /// The epoch schedule.
+    pub schedule: EpochSchedule,
+    /// The Unix timestamp of the first slot.
+    pub unix_timestamp: i64,
+    /// Stake in addition to that of stake accounts, which is effective in every epoch.
+    pub stake: EpochStake,
+}
+
+impl Default for Genesis {
+    /// Returns mainnet's features and schedule, at the first second of 2026, without additional stake.
+    fn default() -> Self {
+        Self {
+            features: FeatureSet::mainnet(),
+            schedule: EpochSchedule::without_warmup(),
+            unix_timestamp: time::TIMESTAMP,
+            stake: EpochStake::default(),
+        }
+    }
+}
 
 /// Everything needed to continue from a bank in another process.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,21 +65,16 @@ pub struct State {
 }
 
 impl State {
-    /// Creates the state of a new cluster at slot 0, with mainnet's fees, rent and epoch schedule.
+    /// Creates the state of a new cluster at slot 0, with mainnet's fees and rent.
     #[must_use]
-    pub fn genesis(features: FeatureSet) -> Self {
-        Self::genesis_with(features, &EpochSchedule::without_warmup())
-    }
-
-    /// Creates the state of a new cluster at slot 0 with another epoch schedule.
-    #[must_use]
-    pub fn genesis_with(features: FeatureSet, schedule: &EpochSchedule) -> Self {
+    pub fn genesis(genesis: &Genesis) -> Self {
+        let Genesis { features, ref schedule, unix_timestamp, ref stake } = *genesis;
         let rent = Rent { lamports_per_byte: MAINNET_LAMPORTS_PER_BYTE, ..Rent::default() };
         let blockhash = Hash::new_from_array(Sha256::digest("selkie genesis").into());
         let lamports_per_signature = selkie_svm::cost::LAMPORTS_PER_SIGNATURE;
         let clock = Clock {
-            epoch_start_timestamp: time::TIMESTAMP,
-            unix_timestamp: time::TIMESTAMP,
+            epoch_start_timestamp: unix_timestamp,
+            unix_timestamp,
             leader_schedule_epoch: schedule.get_leader_schedule_epoch(0),
             ..Clock::default()
         };
@@ -71,14 +93,9 @@ impl State {
             ),
         ];
         let sysvars = sysvars.map(|(id, data)| (id, sysvars::account(None, data, &rent)));
-        let builtins = builtins(features);
-        let builtins = builtins.iter().map(|(id, _)| (*id, program_account(id)));
-        let precompiles = precompiles();
-        let precompiles = precompiles
-            .iter()
-            .filter(|(_, row)| row.feature.is_none_or(|feature| features.has(feature)))
-            .map(|(id, _)| (*id, program_account(id)));
-        let mut accounts: Vec<_> = sysvars.into_iter().chain(builtins).chain(precompiles).collect();
+        let environment = environment(features);
+        let native = native_accounts(&environment);
+        let mut accounts: Vec<_> = sysvars.into_iter().chain(native).collect();
         accounts.sort_unstable_by_key(|(key, _)| *key);
         Self {
             slot: 0,
@@ -87,7 +104,7 @@ impl State {
             features,
             blockhashes: vec![blockhash],
             lamports_per_signature,
-            stakes: Stakes::default(),
+            stakes: Stakes { additional: stake.clone(), epochs: BTreeMap::new() },
             processed: Vec::new(),
             lattice: None,
             accounts,
@@ -139,7 +156,7 @@ mod tests {
 
     #[test]
     fn genesis_has_sysvars_and_builtin_programs() {
-        let mut state = State::genesis(FeatureSet::mainnet());
+        let mut state = State::genesis(&Genesis::default());
         assert!(state.accounts.is_sorted_by_key(|(key, _)| *key));
         let sysvars = state.sysvars();
         assert_eq!(sysvars.slot(), Some(0));

@@ -14,7 +14,7 @@ use solana_hash::Hash;
 use solana_sdk_ids::sysvar as ids;
 use solana_stake_history::StakeHistory;
 
-use crate::time::next_blockhash;
+use crate::time;
 
 /// How many blockhashes the recent blockhashes sysvar lists.
 const BLOCKHASHES_LISTED: usize = 150;
@@ -33,7 +33,7 @@ pub fn slot_hashes(before: &[u8], slot: u64, hash: &Hash) -> Vec<u8> {
 
 /// Returns the slot hashes after adding several slots, newest first.
 #[must_use]
-pub fn slot_hashes_after(
+fn slot_hashes_after(
     before: &[u8],
     newest_first: impl IntoIterator<Item = (u64, Hash)>,
 ) -> Vec<u8> {
@@ -51,14 +51,14 @@ pub fn slot_hashes_after(
 }
 
 /// Returns the slot hashes after adding a slot with its bank hash, and slots passed since then as if
-/// each had an empty block. Their hashes derive from the bank hash.
+/// each had a block, with [`time::slot_hash`].
 pub(crate) fn slot_hashes_passing(
     before: &[u8],
     slot: u64,
     hash: &Hash,
     passed: Range<u64>,
 ) -> Vec<u8> {
-    let newest = passed.rev().take(SLOTS_LISTED).map(|slot| (slot, next_blockhash(hash, slot)));
+    let newest = passed.rev().take(SLOTS_LISTED).map(|slot| (slot, time::slot_hash(slot)));
     slot_hashes_after(before, newest.chain([(slot, *hash)]))
 }
 
@@ -101,11 +101,16 @@ pub fn stake_history(history: &StakeHistory) -> Vec<u8> {
 /// number of bits, and the next slot.
 #[must_use]
 pub fn slot_history(before: &[u8], slot: u64) -> Vec<u8> {
-    slot_history_passing(before, slot, false)
+    slot_history_after(before, slot, false)
 }
 
-/// Returns the slot history after adding a slot, and those in between if they had a block.
-pub(crate) fn slot_history_passing(before: &[u8], slot: u64, passes_slots: bool) -> Vec<u8> {
+/// Returns the slot history after adding a slot and those in between, as if all had a block.
+#[must_use]
+pub fn slot_history_passing(before: &[u8], slot: u64) -> Vec<u8> {
+    slot_history_after(before, slot, true)
+}
+
+fn slot_history_after(before: &[u8], slot: u64, passes_slots: bool) -> Vec<u8> {
     const BITS_OFFSET: usize = 9;
     const BITS_BYTES: usize = 1024 * 1024 / 8;
     const LEN_OFFSET: usize = BITS_OFFSET + BITS_BYTES;

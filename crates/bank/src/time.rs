@@ -19,6 +19,12 @@ pub fn next_blockhash(before: &Hash, slot: u64) -> Hash {
     Hash::new_from_array(hasher.finalize().into())
 }
 
+/// Returns what stands for the bank hash of a slot if no accounts were hashed.
+pub(crate) fn slot_hash(slot: u64) -> Hash {
+    let hasher = Sha256::new().chain_update("selkie slot").chain_update(slot.to_le_bytes());
+    Hash::new_from_array(hasher.finalize().into())
+}
+
 /// Returns the epoch schedule; the default one if it is missing or invalid.
 pub(crate) fn schedule(sysvars: &Sysvars) -> EpochSchedule {
     let schedule = sysvars.epoch_schedule().filter(|it| it.slots_per_epoch > 0);
@@ -27,8 +33,7 @@ pub(crate) fn schedule(sysvars: &Sysvars) -> EpochSchedule {
 
 /// Returns the clock of a slot, given that of an earlier slot. Real clusters take the time from
 /// validators' votes; here every slot takes `slot_milliseconds`.
-#[must_use]
-pub fn clock_after(
+pub(crate) fn clock_after(
     before: &Clock,
     slot: u64,
     schedule: &EpochSchedule,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use selkie_bank::{Bank, BankOptions, Options};
+use selkie_bank::{Bank, BankOptions, Between, Options, Step};
 use selkie_svm::{Account, Feature, FeatureSet, Pubkey, ReadableAccount};
 use solana_sdk_ids::{sysvar, zk_elgamal_proof_program};
 
@@ -57,16 +57,14 @@ fn slots_that_passed_count_as_if_they_had_blocks() {
     let parent = forks.new_bank(0, 3).unwrap();
     parent.freeze().unwrap();
     let hash = parent.hash().unwrap();
-    let with = |passes_slots, unix_timestamp| BankOptions {
-        passes_slots,
-        unix_timestamp,
-        counts: false,
+    let with = |between, unix_timestamp| BankOptions {
+        step: Step { between, unix_timestamp, counts: false, ..Step::default() },
         ..BankOptions::default()
     };
     let now = parent.clock().unix_timestamp + 1000;
     let slot = SLOTS_PER_EPOCH * 2 + 10;
-    let skipping = forks.new_bank_with(3, slot, &with(false, Some(now))).unwrap();
-    let passing = forks.new_bank_with(3, slot + 1, &with(true, Some(now))).unwrap();
+    let skipping = forks.new_bank_with(3, slot, &with(Between::Skipped, Some(now))).unwrap();
+    let passing = forks.new_bank_with(3, slot + 1, &with(Between::Idle, Some(now))).unwrap();
     assert!(skipping.environment().sysvars.slot_hashes().eq([3, 0]));
     assert!(passing.environment().sysvars.slot_hashes().eq((3..=slot).rev().chain([0])));
     let hashes = data(&passing, &sysvar::slot_hashes::ID);
@@ -86,7 +84,7 @@ fn slots_that_passed_count_as_if_they_had_blocks() {
     };
     assert_eq!((bits(&skipping), bits(&passing)), (3, slot));
     // A far jump fills all that the sysvars hold.
-    let far = forks.new_bank_with(3, 1 << 40, &with(true, None)).unwrap();
+    let far = forks.new_bank_with(3, 1 << 40, &with(Between::Idle, None)).unwrap();
     assert!(far.environment().sysvars.slot_hashes().eq(((1 << 40) - 512..1 << 40).rev()));
     assert_eq!(bits(&far), 1 << 20);
 }
@@ -97,7 +95,8 @@ fn rewards_end_in_a_block_that_does_not_count() {
     let first = forks.new_bank(0, SLOTS_PER_EPOCH).unwrap();
     first.freeze().unwrap();
     assert_eq!(data(&first, &sysvar::epoch_rewards::ID)[80], 1);
-    let options = BankOptions { counts: false, ..BankOptions::default() };
+    let step = Step { counts: false, ..Step::default() };
+    let options = BankOptions { step, ..BankOptions::default() };
     let second = forks.new_bank_with(first.slot(), SLOTS_PER_EPOCH + 1, &options).unwrap();
     assert_eq!(data(&second, &sysvar::epoch_rewards::ID)[80], 0);
 }

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{SLOTS_PER_EPOCH, SOL, forks, genesis, key, lamports, schedule};
-use selkie_bank::{Bank, StakeAccounts, Stakes, State};
+use selkie_bank::{Bank, Genesis, StakeAccounts, Stakes, State};
 use selkie_svm::{
     Account, AccountSharedData, EpochStake, Feature, FeatureSet, Pubkey, ReadableAccount,
     sysvars::Rent,
@@ -270,7 +270,7 @@ fn state_rent(state: &State) -> Rent {
 fn epoch_stakes_are_recorded_when_leader_schedules_are_computed() {
     let schedule = selkie_svm::sysvars::EpochSchedule::custom(32, 8, false);
     let bootstrap = |stake| Delegated { voter: key(1), stake, from: FOREVER, until: FOREVER };
-    let mut state = State::genesis_with(FeatureSet::mainnet(), &schedule);
+    let mut state = State::genesis(&Genesis { schedule: schedule.clone(), ..Genesis::default() });
     state.set_account(key(1), vote_account(true));
     state.set_account(key(150), bootstrap(SOL).account());
     let forks = forks(state.clone());

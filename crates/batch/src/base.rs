@@ -6,7 +6,8 @@ use std::{
 };
 
 use arrow_array::{Array, RecordBatch};
-use selkie_case::{KeyedAccount, native_accounts, sorted, sysvar_accounts};
+use selkie_builtins::native_accounts;
+use selkie_case::{KeyedAccount, sorted, sysvar_accounts};
 use selkie_svm::{BlockhashQueue, Environment, Pubkey, program_cache::ProgramCache};
 use solana_account::AccountSharedData;
 
@@ -134,8 +135,8 @@ impl Base {
     fn prepare(&self, content: &Content) -> Loaded {
         let file = EnvironmentFile::parse(content)?;
         let environment = file.environment()?;
-        let mut accounts = native_accounts(&environment);
-        accounts.extend(sysvar_accounts(&environment));
+        let mut accounts: Vec<_> =
+            native_accounts(&environment).chain(sysvar_accounts(&environment)).collect();
         // Of several accounts at an address the last one counts: those of the file.
         for account in &file.accounts {
             accounts.push(self.account(account)?);

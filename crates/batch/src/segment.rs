@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_bank::{Bank, BankOptions, Forks, Options, Outcome as Processed, Stakes, State};
+use selkie_bank::{Bank, BankOptions, Forks, Options, Outcome as Processed, Stakes, State, Step};
 use selkie_case::Case;
 use selkie_svm::{ProcessOptions, ProgramCache, Pubkey, ReadableAccount as _, Transaction};
 use serde::{Deserialize, Serialize};
@@ -190,8 +190,8 @@ impl Segment {
         let of_block = |why: String| format!("{place}: {why}");
         let collector = block.collector.as_deref().map(pubkey).transpose().map_err(of_block)?;
         let hash = block.blockhash.as_deref().map(blockhash).transpose().map_err(of_block)?;
-        let unix_timestamp = block.unix_timestamp;
-        let bank_options = BankOptions { collector, unix_timestamp, ..BankOptions::default() };
+        let step = Step { unix_timestamp: block.unix_timestamp, ..Step::default() };
+        let bank_options = BankOptions { collector, step };
         let bank = forks.new_bank_with(parent, block.slot, &bank_options);
         let bank = bank.map_err(|error| of_block(error.to_string()))?;
         for (index, text) in block.transactions.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The accounts of builtin programs, precompiles and sysvars.
 
-use selkie_svm::{Account, AccountSharedData, NATIVE_LOADER, Pubkey};
+use selkie_svm::{Account, AccountSharedData, Environment, NATIVE_LOADER, Precompile, Pubkey};
 use solana_sdk_ids::sysvar;
 
 use crate::table::PROGRAMS;
@@ -11,6 +11,17 @@ use crate::table::PROGRAMS;
 pub fn program_account(id: &Pubkey) -> AccountSharedData {
     let row = PROGRAMS.iter().find(|row| row.address == *id);
     native_account(row.map_or("", |row| row.account_data))
+}
+
+/// Returns the accounts of an environment's builtin programs and precompiles.
+pub fn native_accounts(
+    environment: &Environment,
+) -> impl Iterator<Item = (Pubkey, AccountSharedData)> {
+    let Environment { features, builtins, precompiles, .. } = environment;
+    let is_active = |row: &Precompile| row.feature.is_none_or(|feature| features.has(feature));
+    let precompiles = precompiles.iter().filter(move |(_, row)| is_active(row)).map(|(id, _)| id);
+    let all = builtins.iter().map(|(id, _)| id).chain(precompiles);
+    all.map(|id| (*id, program_account(id)))
 }
 
 /// Creates the account of a builtin program with these data, which are usually a name.

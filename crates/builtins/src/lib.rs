@@ -5,23 +5,16 @@
 //! decides which error a transaction reports.
 //!
 //! ```
-//! use selkie_builtins::{builtins, precompiles};
-//! use selkie_svm::{Environment, FeatureSet};
+//! use selkie_svm::FeatureSet;
 //!
-//! let features = FeatureSet::mainnet();
-//! let environment = Environment {
-//!     features,
-//!     builtins: builtins(features),
-//!     precompiles: precompiles(),
-//!     ..Environment::default()
-//! };
+//! let environment = selkie_builtins::environment(FeatureSet::mainnet());
 //! assert!(environment.builtins.iter().count() > 4);
 //! ```
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`PROGRAMS`], [`builtins`], [`precompiles`] | the table of programs, and the two registries made from it |
-//! | [`program_account`], [`sysvar_account`] | the accounts of programs of the table and of sysvars |
+//! | [`PROGRAMS`], [`builtins`], [`precompiles`], [`environment`] | the table of programs, and what is made from it |
+//! | [`program_account`], [`native_accounts`], [`sysvar_account`] | the accounts of programs of the table and of sysvars |
 //! | `system` | the system program, with nonce accounts |
 //! | `loader` | the instructions of the loaders v1 to v4 |
 //! | `vote` | the vote program |
@@ -57,6 +50,6 @@ pub mod loader_v3 {
 }
 
 pub use crate::{
-    accounts::{native_account, program_account, sysvar_account},
-    table::{PROGRAMS, Process, ProgramKind, RuntimeProgram, builtins, precompiles},
+    accounts::{native_account, native_accounts, program_account, sysvar_account},
+    table::{PROGRAMS, Process, ProgramKind, RuntimeProgram, builtins, environment, precompiles},
 };

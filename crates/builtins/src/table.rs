@@ -2,8 +2,8 @@
 
 use selkie_crypto::precompile::{PrecompileError, ed25519, secp256k1, secp256r1};
 use selkie_svm::{
-    Builtin, Builtins, Feature, FeatureSet, InstructionError, InvokeContext, Precompile,
-    Precompiles, Pubkey, builtin::Verify,
+    Builtin, Builtins, Environment, Feature, FeatureSet, InstructionError, InvokeContext,
+    Precompile, Precompiles, Pubkey, builtin::Verify,
 };
 use solana_sdk_ids::{
     address_lookup_table, bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable,
@@ -210,6 +210,14 @@ pub fn precompiles() -> Precompiles {
         }
     }
     precompiles
+}
+
+/// Returns the environment of a cluster with these features: mainnet's sysvars and fees at slot 0, and the
+/// builtin programs and precompiles.
+#[must_use]
+pub fn environment(features: FeatureSet) -> Environment {
+    let (builtins, precompiles) = (builtins(features), precompiles());
+    Environment { features, builtins, precompiles, ..Environment::default() }
 }
 
 #[cfg(test)]

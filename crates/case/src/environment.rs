@@ -1,6 +1,5 @@
-//! The accounts that every cluster has: builtin programs, precompiles and sysvars.
+//! Sysvars, and their accounts.
 
-use selkie_builtins::program_account;
 use selkie_svm::{
     Environment, Sysvars,
     sysvars::{Rent, minimum_balance},
@@ -9,14 +8,6 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
 use crate::accounts::KeyedAccount;
-
-/// Returns the accounts of builtin programs and precompiles.
-#[must_use]
-pub fn native_accounts(environment: &Environment) -> Vec<KeyedAccount> {
-    let builtins = environment.builtins.iter().map(|(id, _)| id);
-    let precompiles = environment.precompiles.iter().map(|(id, _)| id);
-    builtins.chain(precompiles).map(|id| (*id, program_account(id))).collect()
-}
 
 /// Returns the accounts of sysvars.
 pub fn sysvar_accounts(environment: &Environment) -> impl Iterator<Item = KeyedAccount> {

@@ -29,7 +29,7 @@
 //! |---|---|
 //! | `case` | [`Case`], and what a transaction needs of a store |
 //! | `accounts` | [`Accounts`]: own ones over shared ones |
-//! | `environment` | the accounts of builtin programs and sysvars |
+//! | `environment` | sysvars, and their accounts |
 //! | `run` | runs a case |
 //! | `instructions` | instructions outside of a transaction |
 //! | `expected` | [`Expected`]: a recorded result, and how another one differs |
@@ -54,7 +54,7 @@ mod run;
 pub use crate::{
     accounts::{Accounts, KeyedAccount, sorted},
     case::{Case, CaseOptions, INSTRUCTION_BUDGET, Input, blockhashes, unnamed_accounts},
-    environment::{native_accounts, sysvar_account, sysvar_accounts},
+    environment::{sysvar_account, sysvar_accounts},
     error::ReplayError,
     expected::{Expected, Inner, changed_accounts, result_texts},
     instructions::{Overlay, process_instructions},

@@ -18,7 +18,6 @@
 use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
 
-use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{
     BlockhashQueue, ComputeBudget, Environment, EpochStake, Feature, FeatureSet, Processed,
     Sysvars,
@@ -258,17 +257,14 @@ impl Replay {
         let limit = number("fixed_compute_unit_limit").filter(|it| *it <= COMPUTE_UNIT_LIMIT_MAX);
         let log_bytes_max = number("log_bytes_max").and_then(|it| usize::try_from(it).ok());
         Ok(Environment {
-            features,
             sysvars,
-            builtins: builtins(features),
-            precompiles: precompiles(),
             blockhash: self.blockhashes()?.blockhash().copied().unwrap_or_default(),
             lamports_per_signature: price
                 .ok_or_else(|| malformed("`lamports_per_signature` is not a number"))?,
             epoch_stake: self.epoch_stake(),
             log_bytes_max: log_bytes_max.unwrap_or(LOG_BYTES_MAX),
             compute_unit_limit: limit,
-            ..Environment::default()
+            ..selkie_builtins::environment(features)
         })
     }
 

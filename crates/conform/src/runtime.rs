@@ -1,6 +1,5 @@
 //! The runtime environment of vectors: builtin programs, and programs in accounts.
 
-use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{
     Account, AccountSharedData, Environment, FeatureSet, ProgramEntry, Pubkey, Sysvars,
     account::AccountStore, program_cache::ProgramCache,
@@ -8,13 +7,7 @@ use selkie_svm::{
 
 /// Returns an environment with these features and sysvars.
 pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment {
-    Environment {
-        features,
-        sysvars,
-        builtins: builtins(features),
-        precompiles: precompiles(),
-        ..Environment::default()
-    }
+    Environment { sysvars, ..selkie_builtins::environment(features) }
 }
 
 /// The accounts of a fixture as a store; those without lamports do not exist.

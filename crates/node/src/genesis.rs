@@ -1,6 +1,6 @@
 //! The state of a new cluster, and that of a ledger.
 
-use selkie_bank::{Bank, LatticeHash, Stakes, State};
+use selkie_bank::{Bank, Genesis, LatticeHash, MAINNET_STAKE, Stakes, State};
 use selkie_ledger::{Block, Header, Stake};
 use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
 use selkie_svm::{
@@ -9,17 +9,14 @@ use selkie_svm::{
     sysvars::{EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent, minimum_balance},
 };
 use sha2::{Digest, Sha256};
-use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
+use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::{feature, system_program, sysvar};
+use solana_sdk_ids::{feature, system_program};
 use solana_signer::Signer;
 
 use crate::{options::Options, source::reset_future_slot, validator};
 
-/// The stake of the node's own validator, in lamports: about all of mainnet's. No stake account shows
-/// it. Without it no delegation would warm up.
-const STAKE: u64 = 400_000_000_000_000_000;
 /// The balance of the identity, in lamports.
 const IDENTITY_LAMPORTS: u64 = 500_000_000_000;
 
@@ -36,10 +33,13 @@ pub(crate) fn epoch_schedule(options: &Options) -> EpochSchedule {
 
 /// Creates the state of a new cluster whose clock shows `timestamp`.
 pub(crate) fn state(options: &Options, timestamp: i64) -> State {
-    let mut state = State::genesis_with(options.features, &epoch_schedule(options));
-    let vote_accounts = [(options.vote_account, STAKE)].into();
-    let stake = EpochStake { total: STAKE, vote_accounts };
-    state.stakes = Stakes::constant(stake, 0..=1);
+    let vote_accounts = [(options.vote_account, MAINNET_STAKE)].into();
+    let mut state = State::genesis(&Genesis {
+        features: options.features,
+        schedule: epoch_schedule(options),
+        unix_timestamp: timestamp,
+        stake: EpochStake { total: MAINNET_STAKE, vote_accounts },
+    });
     let given = options.accounts.iter().cloned().map(|(key, mut account)| {
         reset_future_slot(&mut account, options.first_slot.saturating_sub(1));
         (key, account)
@@ -47,23 +47,8 @@ pub(crate) fn state(options: &Options, timestamp: i64) -> State {
     let accounts = own_accounts(options).into_iter().chain(given);
     let mut all: std::collections::BTreeMap<_, _> = state.accounts.into_iter().collect();
     all.extend(accounts);
-    if let Some(clock) = all.get_mut(&sysvar::clock::ID) {
-        set_timestamp(clock, timestamp);
-    }
     state.accounts = all.into_iter().collect();
     state
-}
-
-/// Sets both timestamps of a clock sysvar's account.
-fn set_timestamp(clock: &mut AccountSharedData, timestamp: i64) {
-    const EPOCH_START: usize = 8;
-    const NOW: usize = 32;
-    for offset in [EPOCH_START, NOW] {
-        let data = clock.data_as_mut_slice().get_mut(offset..);
-        if let Some(bytes) = data.and_then(|data| data.first_chunk_mut()) {
-            *bytes = timestamp.to_le_bytes();
-        }
-    }
 }
 
 /// Returns the accounts of programs, the native mint, features and keys.

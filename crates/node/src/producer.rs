@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, atomic::Ordering, mpsc::SyncSender},
 };
 
-use selkie_bank::{Bank, BankError, BankOptions, Forks};
+use selkie_bank::{Bank, BankError, BankOptions, Between, Forks, Step};
 use selkie_ledger::{Block, Header, Landed, Reward};
 use selkie_svm::{ProcessOptions, Processed, Transaction};
 use solana_account::{AccountSharedData, ReadableAccount};
@@ -250,10 +250,13 @@ impl Producer {
         let Moment { slot, counts } = moment;
         let options = BankOptions {
             collector: Some(self.shared.options.identity.pubkey()),
-            unix_timestamp: Some(self.time.timestamp()),
-            counts,
-            activates_features: self.feature_slots.iter().any(|since| *since <= slot),
-            passes_slots: true,
+            step: Step {
+                unix_timestamp: Some(self.time.timestamp()),
+                counts,
+                activates_features: self.feature_slots.iter().any(|since| *since <= slot),
+                between: Between::Idle,
+                ..Step::default()
+            },
         };
         self.forks.new_bank_with(self.tip.slot(), slot, &options)
     }

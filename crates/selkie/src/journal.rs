@@ -6,9 +6,9 @@
 
 use std::sync::{Arc, Weak};
 
-use selkie_bank::Stakes;
-use selkie_svm::{BlockhashQueue, Environment, MessageId};
-use solana_account::AccountSharedData;
+use selkie_bank::{BlockEnd, Head, HeadAccounts, Stakes, Step};
+use selkie_svm::{AccountStore, BlockhashQueue, Environment, MessageId};
+use solana_account::{AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 
@@ -147,6 +147,24 @@ impl Journal {
         &mut self.state.blockhash_queue
     }
 
+    /// Ends the slot of `head`, as a block that ends with this blockhash does.
+    pub(crate) fn end(&mut self, head: &Head, blockhash: Hash) {
+        let mut blockhashes = core::mem::take(self.blockhash_queue_mut());
+        head.end(blockhash, true, &mut blockhashes, self);
+        self.state.blockhash_queue = blockhashes;
+    }
+
+    /// Goes on from the slot of `head`, which has ended, to a later slot.
+    pub(crate) fn advance(&mut self, head: &Head, end: BlockEnd, slot: u64, step: &Step) {
+        let mut blockhashes = core::mem::take(self.blockhash_queue_mut());
+        let next = head.advance(end, slot, step, &mut blockhashes, self);
+        self.state.blockhash_queue = blockhashes;
+        self.log(|state| Undo::Environment(Arc::clone(&state.environment)));
+        self.state.environment = next.environment;
+        self.log(|state| Undo::Stakes(Arc::clone(&state.stakes)));
+        self.state.stakes = next.stakes;
+    }
+
     pub(crate) fn set_stakes(&mut self, stakes: Stakes) {
         self.log(|state| Undo::Stakes(Arc::clone(&state.stakes)));
         self.state.stakes = Arc::new(stakes);
@@ -215,6 +233,29 @@ impl Journal {
             self.reuse(removed);
         }
         Ok(())
+    }
+}
+
+impl AccountStore for Journal {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.state.accounts.account(key)
+    }
+}
+
+impl HeadAccounts for Journal {
+    fn put(&mut self, key: Pubkey, account: AccountSharedData) {
+        self.set_account(key, Some(account));
+    }
+
+    fn owned_by(&self, is_owner: fn(&Pubkey) -> bool) -> Vec<(Pubkey, AccountSharedData)> {
+        // Stakes and votes are never among the unwritten accounts of mainnet's programs.
+        let written = self.state.accounts.written().into_iter();
+        let owned = written.filter(|(_, account)| is_owner(account.owner()));
+        owned.map(|(key, account)| (key, account.clone())).collect()
+    }
+
+    fn may_have_changed(&self, key: &Pubkey) -> bool {
+        self.state.accounts.get(key).is_some()
     }
 }
 

@@ -48,7 +48,6 @@ mod direct;
 mod errors;
 mod explain;
 mod genesis;
-mod hash_lists;
 mod history;
 mod interface;
 mod journal;
@@ -78,6 +77,7 @@ pub mod token;
 mod trap;
 
 pub use selkie_case::{self as case, Case, Expected, Recorded, Replay, ReplayError};
+pub use selkie_layout as layout;
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
     self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget,

@@ -17,7 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use selkie_bank::Stakes;
+use selkie_bank::{
+    Stakes,
+    sysvars::{account, slot_history_passing},
+};
 use selkie_programs::accounts::{WellKnownAccount, WellKnownAccountSet};
 use selkie_svm::{EpochStake, Feature, FeatureSet, cost::ACCOUNT_BYTES_MAX, sysvars::SysvarError};
 use serde_json::{Map, Value, json};
@@ -25,7 +28,7 @@ use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::sysvar;
+use solana_sdk_ids::sysvar::{self, slot_history};
 
 use crate::{account_error::AccountError, genesis, svm::Svm};
 
@@ -101,7 +104,9 @@ impl Svm {
         let features = self.features();
         let ids: Vec<_> = features.iter().map(|feature| feature.address().to_string()).collect();
         let accounts = &self.journal.state().accounts;
-        let written = accounts.written();
+        let mut written = accounts.written();
+        let history = whole_history(self.slot());
+        written.retain(|(key, account)| *key != slot_history::ID || account.data() != history);
         let programs = accounts.programs().iter().map(|it| it.key().to_string());
         let header = json!({
             "slot": self.slot(),
@@ -146,6 +151,11 @@ impl Svm {
         let header = Header::read(&header).ok_or_else(|| format_error("its header is invalid"))?;
         header.restore(accounts)
     }
+}
+
+/// Returns the slot history of a chain on which every slot before this one had a block. Files omit it.
+fn whole_history(slot: u64) -> Vec<u8> {
+    slot_history_passing(&[], slot.saturating_sub(1))
 }
 
 fn stakes_to_json(stakes: &Stakes) -> Value {
@@ -269,6 +279,10 @@ impl Header {
                 }
             }
             svm.journal.set_account(key, Some(account.into()));
+        }
+        if svm.journal.state().accounts.get(&slot_history::ID).is_none() {
+            let history = account(None, whole_history(self.slot), &svm.rent());
+            svm.journal.set_account(slot_history::ID, Some(history));
         }
         svm.journal.state_mut().accounts.set_programs(self.well_known_accounts()?);
         if !bytes.is_empty() {

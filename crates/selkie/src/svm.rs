@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use selkie_bank::time::SLOT_MILLISECONDS;
-use selkie_case::Input;
+use selkie_case::{INSTRUCTION_BUDGET, Input};
 use selkie_svm::{
     AccountStore, ComputeBudget, Engine, Environment, Inspector, MessageId, Processed,
     WorkspacePool,
@@ -138,7 +138,7 @@ impl Svm {
             checks_blockhashes: true,
             checks_duplicates: true,
             slot_milliseconds: SLOT_MILLISECONDS,
-            instruction_budget: genesis::INSTRUCTION_BUDGET,
+            instruction_budget: INSTRUCTION_BUDGET,
             transaction_budget: None,
             origins: None,
             names: None,

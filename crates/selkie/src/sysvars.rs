@@ -1,6 +1,6 @@
 //! Sysvars: what programs read by syscall, and the accounts that mirror it.
 
-use selkie_bank::sysvars::{read_stake_history, stake_history};
+use selkie_bank::sysvars::{account, read_stake_history, stake_history};
 use selkie_svm::sysvars::SysvarError;
 use solana_clock::Clock;
 use solana_epoch_schedule::EpochSchedule;
@@ -9,7 +9,7 @@ use solana_rent::Rent;
 use solana_sdk_ids::sysvar;
 use solana_stake_history::StakeHistory;
 
-use crate::{genesis::sysvar_account, svm::Svm};
+use crate::svm::Svm;
 
 impl Svm {
     /// Sets the clock sysvar; [`Svm::warp_to_slot`] advances the chain. If the epoch is later than
@@ -89,8 +89,9 @@ impl Svm {
     /// Updates the account of a sysvar.
     fn show_sysvar(&mut self, id: Pubkey) {
         let environment = self.environment();
-        let data = environment.sysvars.get(&id);
-        let account = data.map(|data| sysvar_account(data, environment));
+        let data = environment.sysvars.get(&id).map(<[u8]>::to_vec);
+        let before = self.journal.state().accounts.get(&id);
+        let account = data.map(|data| account(before, data, &environment.rent()));
         self.journal.set_account(id, account);
     }
 }

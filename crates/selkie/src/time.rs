@@ -4,20 +4,17 @@
 //! the slot.
 
 use core::fmt;
+use std::sync::Arc;
 
 use selkie_bank::{
-    StakeAccounts, Stakes,
-    time::{clock_after, next_blockhash},
+    Between, Distribution, Head, StakeAccounts, Step, sysvars::recent_blockhashes,
+    time::next_blockhash,
 };
-use selkie_svm::cost::BLOCKHASHES_VALID;
 use solana_clock::Clock;
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar;
 
-use crate::{
-    hash_lists::{blockhash_list, slot_hash_list},
-    svm::Svm,
-};
+use crate::svm::Svm;
 
 /// Error of [`Svm::warp_to_slot`]: the slot is in the past.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,15 +94,17 @@ impl Svm {
 
     fn blockhashes_changed(&mut self) {
         let state = self.journal.state();
-        let list = blockhash_list(&state.blockhash_queue, state.environment.lamports_per_signature);
+        let price = state.environment.lamports_per_signature;
+        let list = recent_blockhashes(state.blockhash_queue.blockhashes().rev(), price);
         let newest = state.blockhash_queue.blockhash().copied().unwrap_or_default();
         self.journal.environment_mut().blockhash = newest;
         self.put_sysvar(sysvar::recent_blockhashes::ID, &list);
     }
 
-    /// Advances to a later slot as if every slot on the way had a block: clock, slot hashes,
-    /// blockhashes and stakes become what they would be then. Blockhashes older than 150 slots
-    /// expire.
+    /// Advances to a later slot as if every slot on the way had an empty block: clock, slot hashes,
+    /// slot history, blockhashes and stakes become what they would be then, and features whose
+    /// accounts are pending become active when an epoch begins. Blockhashes older than 150 slots
+    /// expire, and what the incinerator holds is burned.
     ///
     /// For each epoch that ends on the way, the stake history gets the entry that a bank computes
     /// from the stake accounts (agave: `calculate_activated_stake`) and from the stake set by
@@ -114,8 +113,8 @@ impl Svm {
     /// as in agave, a vote account counts only if it has a BLS key and is rent-exempt.
     ///
     /// Rewards are neither computed nor paid: stake accounts keep their lamports, delegations and
-    /// observed credits, and the `EpochRewards` sysvar stays inactive, so that the stake program
-    /// works in the first slot of an epoch, too.
+    /// observed credits, and the `EpochRewards` sysvar says that their distribution is over, so that
+    /// the stake program works in the first slot of an epoch, too.
     ///
     /// # Errors
     /// If the slot is in the past.
@@ -125,19 +124,27 @@ impl Svm {
         if passed == 0 {
             return Ok(());
         }
-        let mut last = self.latest_blockhash();
-        let blockhash_queue = self.journal.blockhash_queue_mut();
-        for slot in slot.saturating_sub(passed.min(BLOCKHASHES_VALID as u64))..slot {
-            last = next_blockhash(&last, slot);
-            blockhash_queue.register(last);
-        }
-        self.blockhashes_changed();
-        let before = self.sysvar(&sysvar::slot_hashes::ID).unwrap_or_default();
-        self.put_sysvar(sysvar::slot_hashes::ID, &slot_hash_list(before, now, slot));
-        self.pass_epochs(now, slot);
-        let clock = self.clock_at(slot);
-        self.set_clock(&clock);
+        let head = self.head();
+        let end = head.derived_end();
+        self.journal.end(&head, end.blockhash);
+        let step =
+            Step { between: Between::Empty, distribution: Distribution::AtOnce, ..Step::default() };
+        self.journal.advance(&head, end, slot, &step);
         Ok(())
+    }
+
+    /// Returns what the next slot follows from. Every slot had a block.
+    fn head(&self) -> Head {
+        let state = self.journal.state();
+        let slot = self.slot();
+        Head {
+            slot,
+            block_height: slot,
+            environment: Arc::clone(&state.environment),
+            stakes: Arc::clone(&state.stakes),
+            slot_milliseconds: self.slot_milliseconds,
+            hard_forks: Arc::default(),
+        }
     }
 
     /// Advances by `slots`, like [`Svm::warp_to_slot`].
@@ -157,23 +164,6 @@ impl Svm {
         self.warp_to_slot(slot)
     }
 
-    /// Updates the stakes at each epoch boundary between two slots.
-    fn pass_epochs(&mut self, from: u64, to: u64) {
-        let (state, schedule) = (self.journal.state(), self.epoch_schedule());
-        if state.stakes.covers(&schedule, &(from..to)) {
-            return;
-        }
-        let history = self.sysvar(&sysvar::stake_history::ID).unwrap_or_default();
-        let mut stakes = Stakes::clone(&state.stakes);
-        let accounts = || self.stake_accounts();
-        if let Some(history) = stakes.pass(accounts, history, &schedule, from..to) {
-            self.put_sysvar(sysvar::stake_history::ID, &history);
-            let stake = stakes.of(schedule.get_epoch(to)).clone();
-            self.journal.environment_mut().epoch_stake = stake;
-        }
-        self.journal.set_stakes(stakes);
-    }
-
     /// Adds entries to the stake history for the epochs before `epoch` that are missing.
     pub(crate) fn complete_stake_history(&mut self, epoch: u64) {
         let history = self.sysvar(&sysvar::stake_history::ID).unwrap_or_default();
@@ -191,10 +181,5 @@ impl Svm {
         let written = state.accounts.written();
         let accounts = written.iter().map(|(key, account)| (key, *account));
         StakeAccounts::new(accounts, state.environment.features, &rent)
-    }
-
-    fn clock_at(&self, slot: u64) -> Clock {
-        let schedule = self.environment().sysvars.epoch_schedule().unwrap_or_default();
-        clock_after(&self.clock(), slot, &schedule, self.slot_milliseconds)
     }
 }

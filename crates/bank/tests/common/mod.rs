@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use selkie_bank::{Bank, Forks, Options, Outcome, State};
+use selkie_bank::{Bank, Forks, Genesis, Options, Outcome, State};
 use selkie_svm::{
     Account, Engine, FeatureSet, ProcessOptions, ProgramCache, Pubkey, ReadableAccount,
     Transaction, find_program_address, sysvars::EpochSchedule,
@@ -44,7 +44,8 @@ pub(crate) fn genesis() -> State {
 }
 
 pub(crate) fn genesis_with(features: FeatureSet) -> State {
-    let mut state = State::genesis_with(features, &schedule());
+    let mut state =
+        State::genesis(&Genesis { features, schedule: schedule(), ..Genesis::default() });
     (100..120).for_each(|byte| state.set_account(key(byte), lamports(1_000_000 * SOL)));
     state
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selkie_builtins::{builtins, precompiles};
+use selkie_builtins::native_accounts;
 use selkie_fixture::{
     AddressTableLookup, CompiledInstruction, Transaction as Given, TransactionEffects as Effects,
     TransactionFixture,
@@ -29,7 +29,7 @@ use super::{
 use crate::{
     accounts::Accounts,
     case::{Case, CaseOptions, Input},
-    environment::{native_accounts, sysvar_accounts},
+    environment::sysvar_accounts,
     expected::hex,
 };
 
@@ -46,25 +46,20 @@ pub fn transaction_case(given: &Given) -> Case {
     let queue = BlockhashQueue::new(blockhashes.iter().copied().map(Hash::new_from_array));
     let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
     let environment = Environment {
-        features,
         sysvars: harness::bank_sysvars(&all, given.slot, blockhashes, price),
-        builtins: builtins(features),
-        precompiles: precompiles(),
         blockhash: queue.blockhash().copied().unwrap_or_default(),
         lamports_per_signature: price,
         epoch_stake: EpochStake {
             total: given.total_epoch_stake.unwrap_or_default(),
             ..EpochStake::default()
         },
-        ..Environment::default()
+        ..selkie_builtins::environment(features)
     };
     // If an address is given twice, the first account counts.
     let accounts = all.into_iter().rev().map(|(key, account)| (key, account.into()));
     let mut accounts: Accounts = accounts.collect();
     // Builtin programs and sysvars exist even if the fixture omits their accounts.
-    for (key, account) in
-        native_accounts(&environment).into_iter().chain(sysvar_accounts(&environment))
-    {
+    for (key, account) in native_accounts(&environment).chain(sysvar_accounts(&environment)) {
         if accounts.get(&key).is_none_or(|it| it.lamports() == 0) {
             accounts.set(key, account);
         }

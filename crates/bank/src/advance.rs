@@ -1,0 +1,218 @@
+//! The start of a slot: what happens before its first transaction (agave:
+//! `prepare_for_block_execution`).
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use selkie_svm::{
+    AccountSharedData, BlockhashQueue, Builtins, Environment, EpochStake, FeatureSet, Pubkey,
+    cost::BLOCKHASHES_VALID,
+    sysvars::{EpochSchedule, Rent, Sysvars},
+};
+use solana_hash::Hash;
+use solana_sdk_ids::sysvar;
+
+use crate::{
+    head::{BlockEnd, Head, HeadAccounts, data_of, set_sysvar},
+    stakes::{StakeAccounts, Stakes},
+    step::{Between, Step},
+    sysvars, time,
+};
+
+/// The sysvars that programs can read by syscall.
+const SYSVARS: [Pubkey; 8] = [
+    sysvar::clock::ID,
+    sysvar::epoch_schedule::ID,
+    sysvar::epoch_rewards::ID,
+    sysvar::rent::ID,
+    sysvar::slot_hashes::ID,
+    sysvar::stake_history::ID,
+    sysvar::last_restart_slot::ID,
+    sysvar::recent_blockhashes::ID,
+];
+
+/// The head of a slot under construction.
+pub(crate) struct Advance<'h, A> {
+    pub(crate) before: &'h Head,
+    pub(crate) step: &'h Step,
+    pub(crate) end: BlockEnd,
+    pub(crate) schedule: EpochSchedule,
+    pub(crate) slot: u64,
+    pub(crate) block_height: u64,
+    pub(crate) features: FeatureSet,
+    pub(crate) builtins: Builtins,
+    pub(crate) rent: Rent,
+    pub(crate) stakes: Arc<Stakes>,
+    pub(crate) accounts: &'h mut A,
+}
+
+impl Head {
+    /// Goes on to a later slot, of whose parent this is the head and `end` the end: clock, slot hashes,
+    /// blockhashes, features, stakes and rewards become what they are before its first transaction.
+    /// Every epoch that begins on the way begins.
+    #[must_use]
+    pub fn advance(
+        &self,
+        end: BlockEnd,
+        slot: u64,
+        step: &Step,
+        blockhashes: &mut BlockhashQueue,
+        accounts: &mut impl HeadAccounts,
+    ) -> Self {
+        let passed = self.slot.saturating_add(1)..slot;
+        let blocks_passed = match step.between {
+            Between::Empty => passed.end.saturating_sub(passed.start),
+            Between::Skipped | Between::Idle => 0,
+        };
+        let blocks = blocks_passed.saturating_add(step.counts.into());
+        let mut advance = Advance {
+            before: self,
+            step,
+            end,
+            schedule: time::schedule(&self.environment.sysvars),
+            slot,
+            block_height: self.block_height.saturating_add(blocks),
+            features: self.environment.features,
+            builtins: self.environment.builtins.clone(),
+            rent: self.environment.rent(),
+            stakes: Arc::clone(&self.stakes),
+            accounts,
+        };
+        let blockhash = advance.prepare(passed, blockhashes);
+        advance.finish(blockhash)
+    }
+}
+
+impl<A: HeadAccounts> Advance<'_, A> {
+    /// Updates accounts and stakes. Returns the last blockhash before the slot.
+    fn prepare(&mut self, passed: Range<u64>, blockhashes: &mut BlockhashQueue) -> Hash {
+        let epoch_before = self.schedule.get_epoch(self.before.slot);
+        let begins_epoch = epoch_before < self.schedule.get_epoch(self.slot);
+        if begins_epoch {
+            self.activate_features(self.boundary());
+        } else if self.step.activates_features {
+            self.activate_features(self.slot);
+        }
+        self.pass_epochs();
+        self.end_rewards();
+        if begins_epoch {
+            self.begin_rewards();
+        }
+        let blockhash = self.pass_slots(passed, blockhashes);
+        self.set_clock();
+        self.update_last_restart_slot();
+        blockhash
+    }
+
+    /// Adds the parent to the slot hashes, and what the slots since then count as: to them, to the slot
+    /// history and to the blockhashes. Returns the last blockhash.
+    fn pass_slots(&mut self, passed: Range<u64>, blockhashes: &mut BlockhashQueue) -> Hash {
+        let passed = match self.step.between {
+            Between::Skipped => 0..0,
+            Between::Idle | Between::Empty => passed,
+        };
+        let hashes = self.data(&sysvar::slot_hashes::ID);
+        let (parent, hash) = (self.before.slot, &self.end.hash);
+        let hashes = sysvars::slot_hashes_passing(&hashes, parent, hash, passed.clone());
+        self.set_sysvar(sysvar::slot_hashes::ID, hashes);
+        let mut blockhash = self.end.blockhash;
+        let Some(last) = passed.clone().next_back() else { return blockhash };
+        let history = sysvars::slot_history_passing(&self.data(&sysvar::slot_history::ID), last);
+        self.set_sysvar(sysvar::slot_history::ID, history);
+        if self.step.between == Between::Empty {
+            let oldest = passed.end.saturating_sub(BLOCKHASHES_VALID as u64).max(passed.start);
+            for slot in oldest..passed.end {
+                blockhash = time::next_blockhash(&blockhash, slot);
+                blockhashes.register(blockhash);
+            }
+            let price = self.before.environment.lamports_per_signature;
+            let list = sysvars::recent_blockhashes(blockhashes.blockhashes().rev(), price);
+            self.set_sysvar(sysvar::recent_blockhashes::ID, list);
+        }
+        blockhash
+    }
+
+    fn set_clock(&mut self) {
+        let before = self.before.environment.sysvars.clock().unwrap_or_default();
+        let (schedule, milliseconds) = (&self.schedule, self.before.slot_milliseconds);
+        let mut clock = time::clock_after(&before, self.slot, schedule, milliseconds);
+        if let Some(timestamp) = self.step.unix_timestamp {
+            time::set_timestamp(&mut clock, &before, timestamp, schedule, milliseconds);
+        }
+        self.set_sysvar(sysvar::clock::ID, sysvars::clock(&clock));
+    }
+
+    fn update_last_restart_slot(&mut self) {
+        let forks = &self.before.hard_forks;
+        let last = forks.iter().rev().find(|fork| **fork <= self.slot).copied().unwrap_or(0);
+        let data = sysvars::last_restart_slot(last);
+        if self.data(&sysvar::last_restart_slot::ID) != data {
+            self.set_sysvar(sysvar::last_restart_slot::ID, data);
+        }
+    }
+
+    /// Returns the finished head, whose sysvars are read from their accounts.
+    fn finish(self, blockhash: Hash) -> Head {
+        let environment = Environment {
+            features: self.features,
+            sysvars: self.sysvars(),
+            epoch_stake: self.epoch_stake(),
+            builtins: self.builtins,
+            blockhash,
+            ..Environment::clone(&self.before.environment)
+        };
+        Head {
+            slot: self.slot,
+            block_height: self.block_height,
+            environment: Arc::new(environment),
+            stakes: self.stakes,
+            slot_milliseconds: self.before.slot_milliseconds,
+            hard_forks: Arc::clone(&self.before.hard_forks),
+        }
+    }
+
+    /// Returns the stake of the slot's epoch.
+    fn epoch_stake(&self) -> EpochStake {
+        let epoch = self.schedule.get_epoch(self.slot);
+        if epoch == self.schedule.get_epoch(self.before.slot) {
+            return self.before.environment.epoch_stake.clone();
+        }
+        self.stakes.of(epoch).clone()
+    }
+
+    /// Reads the stake and vote accounts.
+    pub(crate) fn stake_accounts(&self) -> StakeAccounts {
+        let found = self.accounts.owned_by(StakeAccounts::is_owner);
+        let found = found.iter().map(|(key, account)| (key, account));
+        StakeAccounts::new(found, self.features, &self.rent)
+    }
+
+    pub(crate) fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.accounts.account(key)
+    }
+
+    /// Returns the data of an account, empty if it does not exist.
+    pub(crate) fn data(&self, key: &Pubkey) -> Vec<u8> {
+        data_of(self.accounts, key)
+    }
+
+    pub(crate) fn put(&mut self, key: Pubkey, account: AccountSharedData) {
+        self.accounts.put(key, account);
+    }
+
+    pub(crate) fn set_sysvar(&mut self, id: Pubkey, data: Vec<u8>) {
+        set_sysvar(self.accounts, id, data, &self.rent);
+    }
+
+    /// Decodes the sysvars from their accounts.
+    fn sysvars(&self) -> Sysvars {
+        let mut sysvars = Sysvars::empty();
+        for id in SYSVARS {
+            if let Some(account) = self.account(&id) {
+                // An account with invalid data counts as missing.
+                let _ = sysvars.set(id, selkie_svm::ReadableAccount::data(&account));
+            }
+        }
+        sysvars
+    }
+}
