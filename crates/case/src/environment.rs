@@ -15,11 +15,11 @@ pub fn sysvar_accounts(environment: &Environment) -> impl Iterator<Item = KeyedA
     environment.sysvars.iter().map(move |(id, data)| (*id, sysvar_account(data, &rent)))
 }
 
-/// Returns the account of a sysvar, with the minimum balance.
+/// Returns the account of a sysvar as clusters create it, with the minimum balance.
 #[must_use]
 pub fn sysvar_account(data: &[u8], rent: &Rent) -> AccountSharedData {
     let lamports = minimum_balance(rent, data.len()).max(1);
-    selkie_builtins::sysvar_account(data.to_vec(), lamports, u64::MAX)
+    selkie_builtins::sysvar_account(data.to_vec(), lamports, 0)
 }
 
 /// Sets sysvars from those among `accounts`, whatever their owners are. If an address

@@ -1,9 +1,9 @@
 //! Account files and fixtures: written, read, replayed.
 
 use selkie::{
-    Account, AddressLookupTableAccount, Keypair, Pubkey, Replay, ReplayError, Signer, Svm,
-    TransactionError, VersionedMessage, VersionedTransaction, address, ids, keypair, programs,
-    runtime::Processed, system, token, v0,
+    Account, AddressLookupTableAccount, ComputeBudget, Keypair, Pubkey, Replay, ReplayError,
+    Signer, Svm, TransactionError, VersionedMessage, VersionedTransaction, address, ids, keypair,
+    programs, runtime::Processed, system, token, v0,
 };
 use selkie_case::firedancer::{
     Inexpressible, instruction_case, instruction_differences, instruction_fixture, later_rule,
@@ -252,6 +252,19 @@ fn replay_reports_each_difference() {
     let dropped = replay("\"already_processed\":false", "\"already_processed\":true").unwrap_err();
     let text = format!("found \"{:?}\"", TransactionError::AlreadyProcessed);
     assert!(dropped.to_string().contains(&text), "{dropped}");
+}
+
+#[test]
+fn replays_keep_the_compute_budget_of_the_chain() {
+    let (svm, payer) = funded();
+    let budget = ComputeBudget { compute_unit_limit: 149, heap_bytes: 32 * 1024 };
+    let svm = svm.with_transaction_budget(Some(budget));
+    let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
+    let transaction = svm.sign(&[transfer], &[&payer]).unwrap();
+    let line = svm.record("test/short", &transaction).to_string();
+    let replayed = Svm::replay(&Replay::parse(&line).unwrap()).unwrap();
+    assert_eq!((replayed.compute_unit_limit, replayed.is_ok()), (149, false));
+    assert_eq!(svm.case(&transaction).run_once().unwrap().result, replayed.result);
 }
 
 /// Vectors recorded from mainnet's runtime.
