@@ -28,7 +28,7 @@ pub(crate) struct Moment {
     /// The blockhashes that items which check theirs may name.
     blockhashes: Arc<BlockhashQueue>,
     /// The accounts that all items have.
-    accounts: Arc<Vec<KeyedAccount>>,
+    accounts: Arc<[KeyedAccount]>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Moment {
             key,
             environment: Arc::new(environment),
             blockhashes: Arc::new(blockhashes),
-            accounts: Arc::new(accounts),
+            accounts: accounts.into(),
         }
     }
 }

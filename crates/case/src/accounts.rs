@@ -14,7 +14,7 @@ pub type KeyedAccount = (Pubkey, AccountSharedData);
 #[derive(Clone, Default, Debug)]
 pub struct Accounts {
     /// Sorted by address, which are distinct.
-    shared: Arc<Vec<KeyedAccount>>,
+    shared: Arc<[KeyedAccount]>,
     /// Likewise.
     own: Vec<KeyedAccount>,
 }
@@ -22,7 +22,7 @@ pub struct Accounts {
 impl Accounts {
     /// Returns the accounts of a list that cases share, whose addresses are sorted and distinct.
     #[must_use]
-    pub fn over(shared: Arc<Vec<KeyedAccount>>) -> Self {
+    pub fn over(shared: Arc<[KeyedAccount]>) -> Self {
         debug_assert!(
             shared.is_sorted_by(|(left, _), (right, _)| left < right),
             "shared accounts are sorted and distinct"
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn own_accounts_hide_shared_ones_and_leave_them_as_they_are() {
-        let shared = Arc::new(sorted([entry(3, 3), entry(1, 1)]));
+        let shared: Arc<[KeyedAccount]> = Arc::from(sorted([entry(3, 3), entry(1, 1)]));
         let mut accounts = Accounts::over(Arc::clone(&shared));
         accounts.get_mut(entry(1, 0).0).set_lamports(9);
         accounts.get_mut(entry(2, 0).0).set_lamports(8);
