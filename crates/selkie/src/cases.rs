@@ -6,9 +6,11 @@ use selkie_bank::Stakes;
 use selkie_case::{
     Case, CaseOptions, Expected, Input, Replay, ReplayError, blockhashes, unnamed_accounts,
 };
+use selkie_inspect::{SourceMap, debug_file};
 use selkie_svm::{Inspector, Processed};
 use solana_account::Account;
 use solana_instruction::Instruction;
+use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
@@ -17,6 +19,7 @@ use crate::{
     genesis,
     receipt::{Receipt, Stage},
     recording,
+    returned::{ErrorPlace, ErrorTracer},
     svm::Svm,
 };
 
@@ -262,6 +265,31 @@ impl Receipt {
     #[must_use]
     pub fn replay(&self) -> Option<Replay> {
         Some(self.replay_of(&self.signature().to_string(), &self.case()?))
+    }
+
+    /// Returns the line at which the first error was decided that a program of the transaction
+    /// returned. `None` if no program returned an error, and unless the program was added from a file
+    /// and debug information is found as for [`Receipt::trap`]. Runs the transaction once more.
+    #[must_use]
+    pub fn error_place(&self) -> Option<ErrorPlace> {
+        let failed = self.failed_instruction.as_ref()?;
+        let is_trap = matches!(
+            failed.error,
+            InstructionError::ProgramFailedToComplete
+                | InstructionError::ComputationalBudgetExceeded
+        );
+        let path = self.origin(&failed.program_id).filter(|_| !is_trap)?;
+        let case = self.case()?;
+        let svm = Svm::of_case(&case);
+        let elf = svm.program_elf(&failed.program_id)?;
+        let map = SourceMap::load(debug_file(path, &elf).map_or(elf, |it| it.bytes));
+        if !map.has_lines() {
+            return None;
+        }
+        let mut tracer = ErrorTracer::default();
+        svm.run(&case, &mut tracer);
+        let error = tracer.finish().filter(|it| it.program_id == failed.program_id)?;
+        error.locate(&map)
     }
 
     /// Returns the runtime's result; `Err` of a transaction that was dropped.

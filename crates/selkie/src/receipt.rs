@@ -24,8 +24,6 @@ use solana_transaction_error::TransactionError;
 use crate::{
     names::Given,
     origin::{Origins, staleness},
-    returned::{ErrorPlace, ErrorTracer},
-    svm::Svm,
     trap::TrapReport,
 };
 
@@ -192,31 +190,6 @@ impl Receipt {
             ));
         }
         Some(report)
-    }
-
-    /// Returns the line at which the first error was decided that a program of the transaction
-    /// returned. `None` if no program returned an error, and unless the program was added from a file
-    /// and debug information is found as for [`Receipt::trap`]. Runs the transaction once more.
-    #[must_use]
-    pub fn error_place(&self) -> Option<ErrorPlace> {
-        let failed = self.failed_instruction.as_ref()?;
-        let is_trap = matches!(
-            failed.error,
-            InstructionError::ProgramFailedToComplete
-                | InstructionError::ComputationalBudgetExceeded
-        );
-        let path = self.origin(&failed.program_id).filter(|_| !is_trap)?;
-        let case = self.case()?;
-        let svm = Svm::of_case(&case);
-        let elf = svm.program_elf(&failed.program_id)?;
-        let map = SourceMap::load(debug_file(path, &elf).map_or(elf, |it| it.bytes));
-        if !map.has_lines() {
-            return None;
-        }
-        let mut tracer = ErrorTracer::default();
-        svm.run(&case, &mut tracer);
-        let error = tracer.finish().filter(|it| it.program_id == failed.program_id)?;
-        error.locate(&map)
     }
 
     /// Returns the path that a program was added from.
