@@ -41,7 +41,6 @@ mod fuzz_file;
 #[cfg(feature = "import")]
 #[allow(clippy::arithmetic_side_effects, reason = "64 bits count all rows that are read")]
 pub mod import;
-mod instructions;
 mod item;
 mod items;
 mod options;

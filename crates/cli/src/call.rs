@@ -5,7 +5,7 @@ use selkie_client::{Cluster, data};
 use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie::{AccountSharedData, Pubkey, Svm, fixture::Fixture};
+use selkie::{AccountSharedData, Pubkey, Svm};
 use selkie_builtins::{builtins, precompiles};
 use selkie_replay::ReplayFile;
 use selkie_svm::{
@@ -97,8 +97,7 @@ impl<'a> Call<'a> {
         let name = self.program.file_name().unwrap_or_default().to_string_lossy();
         let own = accounts.iter().filter(|(key, _)| *key != id).cloned().collect::<Vec<_>>();
         let instructions = core::slice::from_ref(instruction);
-        let fixture = Fixture::record_instructions(&svm, &name, instructions, &own);
-        let replay = ReplayFile::from(fixture);
+        let replay = ReplayFile::from(svm.record_instructions(&name, instructions, &own));
         Ok(match self.file.debug_path() {
             None => replay,
             Some(debug) => {

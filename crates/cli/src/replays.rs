@@ -74,8 +74,8 @@ pub(crate) fn save(paths: &[PathBuf], url: Option<&str>, to: &Path) -> Result<Ve
             anyhow!("--save-replay writes transactions of a node, and {} is none", path.display())
         });
         let signature = signature.advise("name it by its signature, with --url")?;
-        for fixture in open(&PathBuf::from(signature.to_string()), url)?.fixtures() {
-            saved.push(fixture.clone());
+        for replay in open(&PathBuf::from(signature.to_string()), url)?.replays() {
+            saved.push(replay.clone());
         }
     }
     output::write(to, saved.to_string())?;

@@ -11,7 +11,7 @@ use selkie_isa::input::{self, is_source};
 
 use crate::{
     finding::Finding,
-    fixture::{FailsOn, Kind},
+    target::{FailsOn, Kind},
 };
 
 /// The folder of a package's tests.
@@ -64,9 +64,9 @@ impl FindingTest {
         let Self { name, what, check, programs, .. } = self;
         let uses_built = programs.iter().any(|(_, file)| file.starts_with("built("));
         let (uses, calls) = match (uses_built, programs.is_empty()) {
-            (true, _) => ("{built, fixture::Sequence}", "mut calls"),
-            (false, false) => ("fixture::Sequence", "mut calls"),
-            (false, true) => ("fixture::Sequence", "calls"),
+            (true, _) => ("{Sequence, built}", "mut calls"),
+            (false, false) => ("Sequence", "mut calls"),
+            (false, true) => ("Sequence", "calls"),
         };
         let mut added = String::new();
         for (id, file) in programs {
@@ -139,8 +139,8 @@ impl FindingTest {
 
 /// Returns the programs that the calls of a finding may invoke: all of their accounts.
 fn called(finding: &Finding) -> BTreeSet<Pubkey> {
-    let prepared = finding.transactions.iter().filter_map(|it| it.prepare(&|_| None).ok());
-    let instructions = prepared.flat_map(|it| it.instructions());
+    let cases = finding.transactions.iter().filter_map(|it| it.case(&|_| None).ok());
+    let instructions = cases.flat_map(|it| it.instructions().unwrap_or_default());
     let keys = instructions.flat_map(|it| {
         let accounts = it.accounts.into_iter().map(|meta| meta.pubkey);
         accounts.chain([it.program_id]).collect::<Vec<_>>()

@@ -12,8 +12,8 @@ use crate::{
     explain::ErrorReport,
     finding::Finding,
     finding_test::FindingTest,
-    fixture::Fixture,
     search::{ActionCount, Progress, Report},
+    target::Target,
 };
 
 /// The errors that recordings do not have which are shown.
@@ -41,7 +41,7 @@ impl<'a> Outcome<'a> {
     /// began with any.
     #[must_use]
     pub fn new(
-        fixture: &Fixture,
+        target: &Target,
         report: &'a Report,
         findings: Vec<(&'a Finding, FindingTest, PathBuf)>,
         recorded: Option<&BTreeSet<String>>,
@@ -50,7 +50,7 @@ impl<'a> Outcome<'a> {
         let actions = &report.progress.actions;
         let refused = actions.iter().map(|it| {
             let error = it.errors.first().filter(|_| it.successes == 0)?;
-            Some(fixture.explain(error))
+            Some(target.explain(error))
         });
         let mut new: Vec<(&str, &ErrorCount)> = Vec::new();
         for action in actions.iter().filter(|_| recorded.is_some()) {
@@ -62,7 +62,7 @@ impl<'a> Outcome<'a> {
         }
         new.sort_by_key(|(_, it)| core::cmp::Reverse(it.count));
         let new = new.into_iter().take(NEW_ERRORS_MAX);
-        let new = new.map(|(action, error)| (action, error, fixture.explain(error)));
+        let new = new.map(|(action, error)| (action, error, target.explain(error)));
         Self { report, findings, refused: refused.collect(), new: new.collect(), elapsed }
     }
 
@@ -160,12 +160,12 @@ pub fn with_program(report: &ErrorReport) -> String {
 
 /// Says why a search was given up: the most frequent error of each action.
 #[must_use]
-pub fn refusal(fixture: &Fixture, actions: &[ActionCount]) -> String {
+pub fn refusal(target: &Target, actions: &[ActionCount]) -> String {
     let calls = actions.iter().fold(0_u64, |sum, it| sum.saturating_add(it.calls));
     let mut text = format!("no action succeeded in {}", count(calls, "call"));
     let mut failed = actions.iter().filter_map(|it| Some((it, it.errors.first()?)));
     for (ActionCount { name, calls, .. }, error) in failed.by_ref().take(REFUSED_MAX) {
-        let report = fixture.explain(error);
+        let report = target.explain(error);
         let times = error.count;
         text.push_str(&format!(
             "\n  `{name}` failed {times} of {}: {}",

@@ -39,15 +39,16 @@ impl Recorded {
         for path in paths {
             let file = ReplayFile::open(path).or_failure()?;
             debug.add_named(file.symbols());
-            results.extend(file.fixtures().iter().map(|it| it.recorded().result.to_owned()));
+            results.extend(file.replays().iter().map(|it| it.recorded().result.to_owned()));
             for index in 0..file.len() {
-                let prepared = file.prepared(index).with_context(|| path.display().to_string())?;
+                let (before, case) =
+                    file.chain(index).with_context(|| path.display().to_string())?;
                 let is_wanted = |it: &Instruction| match id {
                     Some(id) => it.program_id == id,
-                    None => prepared.svm().program(&it.program_id).is_some(),
+                    None => before.program(&it.program_id).is_some(),
                 };
                 let mut used = false;
-                for instruction in prepared.instructions() {
+                for instruction in case.instructions().unwrap_or_default() {
                     let is_new = !instructions.contains(&instruction);
                     if is_new && is_wanted(&instruction) && instructions.len() < EXAMPLES_MAX {
                         instructions.push(instruction);
@@ -56,8 +57,8 @@ impl Recorded {
                 }
                 if used {
                     match &mut chain {
-                        Some(chain) => add_accounts(chain, prepared.svm()),
-                        None => chain = Some(prepared.svm().clone()),
+                        Some(chain) => add_accounts(chain, &before),
+                        None => chain = Some(before),
                     }
                 }
             }

@@ -13,7 +13,7 @@
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`file`](mod@file) | replay files: lines of fixtures, with the account data that they share |
+//! | [`file`](mod@file) | replay files: lines of replays, with the account data that they share |
 //! | [`timeline`] | [`Timeline`]: a transaction and its steps; going to one; edits |
 //! | [`index`] | where invocations begin and end, and at how many compute units some steps are |
 //! | [`visit`] | the trait [`Visitor`], and what it sees at a step |

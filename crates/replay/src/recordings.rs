@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use selkie::fixture::Fixture;
+use selkie::Replay;
 use selkie_isa::{input, plain};
 use serde_json::{Value, json};
 
@@ -51,14 +51,14 @@ pub struct Recording {
 }
 
 impl Recording {
-    fn new(path: &Path, index: usize, fixture: &Fixture) -> Self {
-        let recorded = fixture.recorded();
+    fn new(path: &Path, index: usize, replay: &Replay) -> Self {
+        let recorded = replay.recorded();
         Self {
             path: path.to_owned(),
             index,
-            suite: fixture.suite().unwrap_or_default().to_owned(),
-            test: fixture.id().to_owned(),
-            number: fixture.number(),
+            suite: replay.suite().unwrap_or_default().to_owned(),
+            test: replay.id().to_owned(),
+            number: replay.number(),
             result: recorded.result.to_owned(),
             is_failure: recorded.is_failure(),
             units: recorded.compute_units,
@@ -122,8 +122,8 @@ impl Recordings {
             let start = all.list.len();
             for file in files::files(core::slice::from_ref(path))? {
                 let opened = files::open(&file, all.node.as_ref())?;
-                let fixtures = opened.fixtures().iter().enumerate();
-                all.list.extend(fixtures.map(|(index, it)| Recording::new(&file, index, it)));
+                let replays = opened.replays().iter().enumerate();
+                all.list.extend(replays.map(|(index, it)| Recording::new(&file, index, it)));
                 all.opened = Some((file, opened));
             }
             if path.is_dir() {
@@ -144,8 +144,8 @@ impl Recordings {
 
     /// Takes the transactions of a file that is not written: `path` is what they are shown as.
     pub fn of(path: &Path, file: ReplayFile) -> Self {
-        let fixtures = file.fixtures().iter().enumerate();
-        let list = fixtures.map(|(index, it)| Recording::new(path, index, it)).collect();
+        let replays = file.replays().iter().enumerate();
+        let list = replays.map(|(index, it)| Recording::new(path, index, it)).collect();
         Self { list, opened: Some((path.to_owned(), file)), node: None }
     }
 

@@ -6,18 +6,19 @@
 //! recorded on the state that was found is left out.
 
 use selkie_isa::failure::{Context as _, OrFailure as _};
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use selkie::{AccountSharedData, Pubkey, Svm, WritableAccount as _, ids::sysvar};
 use selkie_builtins::{builtins, precompiles};
+use selkie_case::{Case, CaseOptions, KeyedAccount};
 use selkie_isa::input;
 use selkie_ledger::{
     AccountDiff, Block, Landed,
     dump::{self, Dump},
 };
-use selkie_svm::{Environment, FeatureSet, ReadableAccount as _, Sysvars};
+use selkie_svm::{BlockhashQueue, Environment, FeatureSet, ReadableAccount as _, Sysvars};
 
-use super::{Chain, Importer, Result, status};
+use super::{Importer, Result, status};
 use crate::{
     Sha256,
     item::{Expectation, Item},
@@ -33,7 +34,7 @@ pub(super) fn add(path: &Path, importer: &mut Importer) -> Result<()> {
     let mut file = input::open(path)?;
     let dump = dump::read(&mut file).or_failure()?;
     let mut svm = chain(&dump)?;
-    let env_ref = importer.environment(&svm);
+    let env_ref = importer.environment(svm.environment(), svm.recent_blockhashes());
     let mut found = Vec::new();
     let mut is_known = true;
     for block in dump.blocks.iter().rev() {
@@ -72,8 +73,14 @@ fn chain(dump: &Dump) -> Result<Svm> {
         epoch_stake: stake.clone().into_stake(),
         ..Environment::default()
     };
-    let svm = Svm::of_environment(environment, accounts.iter().cloned());
-    Ok(svm.with_blockhash_checks(false).with_duplicate_checks(false))
+    let case = Case {
+        blockhashes: Arc::new(BlockhashQueue::new([environment.blockhash])),
+        environment: Arc::new(environment),
+        accounts: accounts.iter().cloned().collect(),
+        options: CaseOptions { checks_blockhash: false, ..CaseOptions::default() },
+        ..Case::default()
+    };
+    Ok(Svm::of_case(&case).with_duplicate_checks(false))
 }
 
 /// Goes back to the end of a block's transactions.
@@ -141,7 +148,7 @@ struct Found {
     slot: u64,
     epoch: u64,
     unix_timestamp: i64,
-    accounts: Vec<record::RecordedAccount>,
+    accounts: Vec<KeyedAccount>,
     status: &'static str,
     error: Option<String>,
     compute_units: u64,
@@ -155,14 +162,15 @@ fn recorded(svm: &Svm, landed: &Landed) -> Option<Found> {
         && receipt.compute_units == landed.meta.compute_units
         && receipt.fee.total() == landed.meta.fee;
     let clock = svm.clock();
+    let (status, error) = status(receipt.ended());
     is_same.then(|| Found {
         wire: wincode::serialize(transaction).expect("transactions can be serialized"),
         slot: clock.slot,
         epoch: clock.epoch,
         unix_timestamp: clock.unix_timestamp,
-        accounts: record::accounts(&transaction.message, &Chain(svm), svm.environment()),
-        status: status(&receipt),
-        error: receipt.result.as_ref().err().and_then(|it| serde_json::to_string(it).ok()),
+        accounts: record::accounts(&svm.case(transaction)),
+        status,
+        error,
         compute_units: receipt.compute_units,
     })
 }

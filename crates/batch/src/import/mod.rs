@@ -12,16 +12,18 @@ use std::{
 };
 
 use arrow_array::{BinaryArray, RecordBatch};
-use selkie::{
-    AccountSharedData, Inspector, Pubkey, Receipt, Stage, Svm, VersionedTransaction,
-    fixture::{Prepared, TransactionFixture},
+use selkie::{Hash, TransactionError};
+use selkie_case::{
+    Case, KeyedAccount, RunMemory,
+    firedancer::{later_rule, transaction_case, transaction_differences},
 };
+use selkie_fixture::Fixture;
 use selkie_isa::{
     failure::{Context as _, Failure, OrFailure as _},
     input,
 };
 use selkie_replay::ReplayFile;
-use selkie_svm::{AccountStore, ReadableAccount as _};
+use selkie_svm::{Engine, Environment, Processed};
 
 use crate::{
     Sha256,
@@ -101,19 +103,24 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn fixture(path: &Path, importer: &mut Importer) -> Result<()> {
-    match TransactionFixture::parse(&read(path)?) {
-        Ok(fixture) => importer.add(path, &fixture.prepare(), &|receipt| {
-            let differences = fixture.differences(receipt);
-            match fixture.later_rule(&differences) {
-                Some(rule) => Judgement::Later(rule),
-                None => Judgement::of(differences.iter().map(ToString::to_string).collect()),
-            }
-        }),
-        Err(error) => {
-            importer.skip(path, error.to_string());
-            Ok(())
+    let fixture = match Fixture::read(&read(path)?) {
+        Ok(Fixture::Transaction(fixture)) => fixture,
+        Ok(_) => {
+            importer.skip(path, "not a valid fixture: it is not a transaction fixture".to_owned());
+            return Ok(());
         }
-    }
+        Err(error) => {
+            importer.skip(path, format!("not a valid fixture: {error}"));
+            return Ok(());
+        }
+    };
+    importer.add(path, &transaction_case(&fixture.input), &|ended| {
+        let differences = transaction_differences(&fixture, ended);
+        Ok(match later_rule(&fixture, &differences) {
+            Some(rule) => Judgement::Later(rule),
+            None => Judgement::of(differences.iter().map(ToString::to_string).collect()),
+        })
+    })
 }
 
 fn replay(path: &Path, importer: &mut Importer) -> Result<()> {
@@ -132,6 +139,7 @@ pub struct Importer {
     ids: BTreeSet<Sha256>,
     files: usize,
     imported: Imported,
+    memory: RunMemory,
 }
 
 /// What was imported.
@@ -152,15 +160,6 @@ pub struct Imported {
     pub skipped: BTreeMap<String, (u64, PathBuf)>,
 }
 
-/// A transaction with the chain before it and its result.
-struct Recorded<'a> {
-    svm: &'a Svm,
-    transaction: &'a VersionedTransaction,
-    verify_signatures: bool,
-    check_blockhash: bool,
-    expect: Option<Expectation<'a>>,
-}
-
 /// How the result of a transaction compares with the recorded one.
 enum Judgement {
     Same,
@@ -176,18 +175,8 @@ impl Judgement {
     }
 }
 
-/// A chain as the items see it.
-struct Chain<'a>(&'a Svm);
-
-impl AccountStore for Chain<'_> {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.0.shared_account(key).filter(|it| it.lamports() > 0)
-    }
-}
-
-struct Nothing;
-
-impl Inspector for Nothing {}
+/// The result of a case; `Err` if it is dropped.
+type Ended<'a> = core::result::Result<&'a Processed, &'a TransactionError>;
 
 impl Importer {
     /// Begins to write a folder, whose files get so many items.
@@ -212,6 +201,7 @@ impl Importer {
             ids: BTreeSet::new(),
             files: 0,
             imported: Imported::default(),
+            memory: RunMemory::default(),
         })
     }
 
@@ -235,12 +225,12 @@ impl Importer {
     /// # Errors
     /// If the replays cannot be used, or the folder not be written.
     pub fn add_replays(&mut self, path: &Path, file: &ReplayFile) -> Result<()> {
-        for (index, fixture) in file.fixtures().iter().enumerate() {
-            let prepared = file.prepared(index).or_failure()?;
-            let judge = |receipt: &Receipt| {
-                Judgement::of(fixture.compare(receipt, &|name| file.blob(name)))
-            };
-            self.add(path, &prepared, &judge)?;
+        for replay in file.replays() {
+            let blob = |name: &str| file.blob(name);
+            let case = replay.case(&blob).or_failure()?.verified();
+            self.add(path, &case, &|ended| {
+                Ok(Judgement::of(replay.differences(ended, &blob).or_failure()?))
+            })?;
         }
         Ok(())
     }
@@ -249,23 +239,22 @@ impl Importer {
     fn add(
         &mut self,
         path: &Path,
-        prepared: &Prepared,
-        judge: &dyn Fn(&Receipt) -> Judgement,
+        case: &Case,
+        judge: &dyn Fn(Ended<'_>) -> Result<Judgement>,
     ) -> Result<()> {
-        let Some(transaction) = prepared.versioned_transaction() else {
+        if case.input.transaction().is_none() {
             self.skip(path, "it is not a transaction".to_owned());
             return Ok(());
-        };
-        let svm = prepared.svm();
-        let receipt = prepared.run(&mut Nothing);
-        let judgement = judge(&receipt);
-        let error =
-            receipt.result.as_ref().err().map(serde_json::to_string).transpose().or_failure()?;
+        }
+        let ended = case.run(self.base.programs(), Engine::default(), None, &mut self.memory);
+        let ended = ended.as_deref();
+        let judgement = judge(ended)?;
+        let (status, error) = status(ended);
         let expect = match judgement {
             Judgement::Same => Some(Expectation {
-                status: Some(status(&receipt)),
+                status: Some(status),
                 error: error.as_deref(),
-                compute_units: (receipt.stage != Stage::Dropped).then_some(receipt.compute_units),
+                compute_units: ended.ok().map(|it| it.compute_units),
                 effects_hash: None,
             }),
             // A result that is known to differ has no form here, and nothing is as expected then.
@@ -274,14 +263,7 @@ impl Importer {
             }
             Judgement::Later(_) => None,
         };
-        let item = Recorded {
-            svm,
-            transaction,
-            verify_signatures: prepared.verifies_signatures(),
-            check_blockhash: true,
-            expect,
-        };
-        if self.push(&item)? {
+        if self.push(case, expect)? {
             match judgement {
                 Judgement::Same => {}
                 Judgement::Different(differences) => self.differ(path, &differences),
@@ -299,33 +281,37 @@ impl Importer {
         }
     }
 
-    /// Adds an item. Returns whether it is new.
-    fn push(&mut self, recorded: &Recorded<'_>) -> Result<bool> {
-        let Recorded { svm, transaction, verify_signatures, check_blockhash, expect } = recorded;
-        let accounts = record::accounts(&transaction.message, &Chain(svm), svm.environment());
-        let wire = wincode::serialize(transaction).or_failure()?;
+    /// Adds the item of a transaction. Returns whether it is new.
+    fn push(&mut self, case: &Case, expect: Option<Expectation<'_>>) -> Result<bool> {
+        let accounts = record::accounts(case);
+        let wire = case.input.transaction().context("it is a transaction")?.to_wire();
+        let blockhashes = case.blockhashes.blockhashes().copied();
         let item = Item {
-            env_ref: self.environment(svm),
+            env_ref: self.environment(&case.environment, blockhashes),
             message: &wire,
             accounts: self.accounts(&accounts),
-            verify_signatures: *verify_signatures,
-            check_blockhash: *check_blockhash,
-            expect: expect.clone(),
+            verify_signatures: case.options.verifies_signatures,
+            check_blockhash: case.options.checks_blockhash,
+            expect,
             ..Item::default()
         };
         self.push_item(&item)
     }
 
-    /// Adds the environment of a chain to the contents.
-    fn environment(&mut self, svm: &Svm) -> Sha256 {
-        let file = record::environment_file(svm.environment(), svm.recent_blockhashes());
+    /// Adds an environment to the contents.
+    fn environment(
+        &mut self,
+        environment: &Environment,
+        blockhashes: impl IntoIterator<Item = Hash>,
+    ) -> Sha256 {
+        let file = record::environment_file(environment, blockhashes);
         let env_ref = self.base.add(file.to_bytes());
         self.hashes.insert(env_ref);
         env_ref
     }
 
     /// Returns accounts as those of an item. Long data become contents.
-    fn accounts<'a>(&mut self, accounts: &'a [record::RecordedAccount]) -> Vec<ItemAccount<'a>> {
+    fn accounts<'a>(&mut self, accounts: &'a [KeyedAccount]) -> Vec<ItemAccount<'a>> {
         let accounts: Vec<_> =
             accounts.iter().map(|it| record::item_account(it, &mut self.base)).collect();
         self.hashes.extend(accounts.iter().filter_map(|it| match it.data {
@@ -383,12 +369,17 @@ impl Importer {
     }
 }
 
-/// Returns the status of an item with this receipt.
-fn status(receipt: &Receipt) -> &'static str {
-    match (receipt.stage, receipt.is_ok()) {
-        (Stage::Executed, true) => "Success",
-        (Stage::Executed, false) => "Failed",
-        (Stage::FeesOnly, _) => "FeesOnly",
-        (Stage::Dropped, _) => "Dropped",
-    }
+/// Returns the status of an item with this result, and its error.
+fn status(ended: Ended<'_>) -> (&'static str, Option<String>) {
+    let error = match ended {
+        Ok(processed) => processed.result.as_ref().err(),
+        Err(error) => Some(error),
+    };
+    let status = match (ended, error) {
+        (Err(_), _) => "Dropped",
+        (Ok(_), None) => "Success",
+        (Ok(processed), Some(_)) if processed.is_executed => "Failed",
+        (Ok(_), Some(_)) => "FeesOnly",
+    };
+    (status, error.and_then(|it| serde_json::to_string(it).ok()))
 }

@@ -17,7 +17,7 @@ use selkie::{Account, Pubkey, Svm, VersionedTransaction};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Importer, Recorded, Result, read};
+use super::{Importer, Result, read};
 use crate::item::Expectation;
 
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ struct Meta {
 /// Adds the transactions of a file.
 pub(super) fn add(path: &Path, importer: &mut Importer) -> Result<()> {
     let file: File = serde_json::from_slice(&read(path)?).or_failure()?;
-    let mut svm = Svm::new();
+    let mut svm = Svm::new().with_blockhash_checks(false);
     for AccountEntry { pubkey, account } in &file.accounts {
         let key = pubkey.parse().with_context(|| format!("account {pubkey}"))?;
         let account = stored(account).with_context(|| format!("account {pubkey}"))?;
@@ -119,9 +119,6 @@ fn add_sent(path: &Path, importer: &mut Importer, svm: &Svm, value: Value) -> Re
         compute_units: meta.compute_units_consumed,
         effects_hash: None,
     });
-    let transaction = &transaction;
-    let item =
-        Recorded { svm, transaction, verify_signatures: true, check_blockhash: false, expect };
-    importer.push(&item)?;
+    importer.push(&svm.case(&transaction), expect)?;
     Ok(())
 }

@@ -17,8 +17,8 @@ use std::{
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{Pubkey, Svm};
 use selkie_explore::{
-    Case, Example, ExploreError, FailsOn, FindingTest, Fixture, Idl, Options, Outcome, Progress,
-    Recorded, Report, explore_watched, folder, line, program_files, refusal,
+    CallSequence, Example, ExploreError, FailsOn, FindingTest, Idl, Options, Outcome, Progress,
+    Recorded, Report, Target, explore_watched, folder, line, program_files, refusal,
 };
 use signal_hook::{consts::SIGINT, flag};
 
@@ -45,8 +45,8 @@ const SHOWN_EVERY: Duration = Duration::from_millis(200);
 
 /// What a search begins with.
 struct Start {
-    fixture: Fixture,
-    cases: Vec<Case>,
+    target: Target,
+    cases: Vec<CallSequence>,
     /// The files of programs that are known.
     files: BTreeMap<Pubkey, PathBuf>,
     /// The results of the recorded transactions, if there are any.
@@ -55,8 +55,8 @@ struct Start {
 
 pub(crate) fn run(ui: &mut Ui, args: &FuzzArgs) -> Result<Status> {
     let Some(start) = start(ui, args)? else { return Ok(Status::Failure) };
-    let Start { fixture, cases, files, recorded } = start;
-    let names: Vec<String> = fixture.action_names().into_iter().map(str::to_owned).collect();
+    let Start { target, cases, files, recorded } = start;
+    let names: Vec<String> = target.action_names().into_iter().map(str::to_owned).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut seeds = cases;
     if let Some(path) = &args.corpus {
@@ -70,7 +70,7 @@ pub(crate) fn run(ui: &mut Ui, args: &FuzzArgs) -> Result<Status> {
         findings_max: args.findings_max.get(),
         seeds,
     };
-    let (report, elapsed) = search(ui, args, &fixture, &options)?;
+    let (report, elapsed) = search(ui, args, &target, &options)?;
     if let Some(path) = &args.corpus {
         folder::write(path, &report.corpus, &names)?;
     }
@@ -81,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui, args: &FuzzArgs) -> Result<Status> {
         findings.push((finding, test, replay));
     }
     let success = findings.is_empty();
-    let outcome = Outcome::new(&fixture, &report, findings, recorded.as_ref(), elapsed);
+    let outcome = Outcome::new(&target, &report, findings, recorded.as_ref(), elapsed);
     if ui.json {
         ui.object(&outcome.as_json())?;
     } else {
@@ -95,7 +95,7 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
     let names = Names::well_known();
     let id = args.program_id.as_deref().map(|text| names.address(text)).transpose()?;
     let mut results = None;
-    let (chain, (mut fixture, cases)) = if args.replays.is_empty() && args.command.is_empty() {
+    let (chain, (mut target, cases)) = if args.replays.is_empty() && args.command.is_empty() {
         let Some(path) = &args.program else { return Err(anyhow!("no program was given")) };
         let mut svm = Svm::new();
         if add_others(ui, args, &names, &mut svm)?.is_none() {
@@ -109,8 +109,8 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
                 if add(ui, args, path, id, &mut svm)?.is_none() {
                     return Ok(None);
                 }
-                let fixture = idl.fixture(&svm, id);
-                (svm, (fixture, Vec::new()))
+                let target = idl.target(&svm, id);
+                (svm, (target, Vec::new()))
             }
             None => {
                 let examples = by_input(args, id, &mut svm)?;
@@ -121,8 +121,8 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
                         return Ok(None);
                     }
                 }
-                let fixture = Fixture::of_examples(&svm, &examples);
-                (svm, fixture)
+                let target = Target::of_examples(&svm, &examples);
+                (svm, target)
             }
         }
     } else {
@@ -138,16 +138,16 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
                 return Ok(None);
             }
         }
-        let fixture = Fixture::of_examples(&svm, &examples);
-        (svm, fixture)
+        let target = Target::of_examples(&svm, &examples);
+        (svm, target)
     };
     let fails_on =
         if args.fails_on.is_empty() { vec![FailsOn::Trap] } else { args.fails_on.clone() };
     for what in fails_on {
-        fixture = fixture.fails_on(what);
+        target = target.fails_on(what);
     }
     let files = program_files(&chain);
-    Ok(Some(Start { fixture, cases, files, recorded: results }))
+    Ok(Some(Start { target, cases, files, recorded: results }))
 }
 
 fn args_path(path: &Path) -> String {
@@ -213,7 +213,7 @@ fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<Recorded> {
 fn search(
     ui: &mut Ui,
     args: &FuzzArgs,
-    fixture: &Fixture,
+    target: &Target,
     options: &Options,
 ) -> Result<(Report, Duration)> {
     let is_interrupted = interruption().context("cannot wait for signals")?;
@@ -234,7 +234,7 @@ fn search(
             ControlFlow::Continue(())
         }
     };
-    let report = explore_watched(fixture, options, &mut watch);
+    let report = explore_watched(target, options, &mut watch);
     let elapsed = start.elapsed();
     if is_watched {
         ui.aside("\r\x1b[2K")?;
@@ -242,7 +242,7 @@ fn search(
     let help = match (&args.idl, args.inputs.is_empty() && args.replays.is_empty()) {
         (Some(_), _) => {
             "accounts that the program expects may be missing; \
-                         write the fixture in Rust: docs/fuzzing.md"
+                         write the target in Rust: docs/fuzzing.md"
         }
         (None, true) => {
             "give an example that succeeds by --input FILE, or an interface by --idl FILE"
@@ -251,7 +251,7 @@ fn search(
     };
     match report {
         Err(ExploreError::NothingSucceeds(actions)) => {
-            Err(anyhow!(refusal(fixture, &actions))).advise(help)
+            Err(anyhow!(refusal(target, &actions))).advise(help)
         }
         report => Ok((report?, elapsed)),
     }

@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
     AddressLookupTableAccount, Keypair, Message, Pubkey, VersionedMessage, VersionedTransaction,
-    fixture::Fixture, ids, v0,
+    ids, v0,
 };
 use selkie_layout::compute_budget::{self, ComputeBudgetInstruction};
 use selkie_replay::ReplayFile;
@@ -68,8 +68,8 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
         .with_signature_checks(!args.skip_signatures)
         .with_blockhash_checks(checks_blockhashes);
     if let Some(path) = &args.save_replay {
-        let fixture = Fixture::record(svm, "selkie send", &transaction);
-        files::write(path, ReplayFile::from(fixture).to_string())?;
+        let replay = svm.record("selkie send", &transaction);
+        files::write(path, ReplayFile::from(replay).to_string())?;
     }
     if args.simulate {
         let outcome = svm.simulate(&transaction);

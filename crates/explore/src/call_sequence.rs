@@ -1,4 +1,4 @@
-//! Cases: sequences of calls of a fixture's actions, and their text.
+//! Cases: sequences of calls of a target's actions, and their text.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ pub const DATA_BYTES_MAX: usize = 4096;
 /// A call of an action.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Call {
-    /// The index of the action in its fixture.
+    /// The index of the action in its target.
     pub action: usize,
     /// The bytes that the action takes its arguments from.
     pub data: Vec<u8>,
@@ -21,28 +21,28 @@ pub struct Call {
 
 /// A sequence of calls, each on the state that the one before left.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub struct Case {
+pub struct CallSequence {
     /// The calls.
     pub calls: Vec<Call>,
 }
 
-/// A text that is not a case of a fixture.
+/// A text that is not a case of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CaseError(String);
+pub struct CallSequenceError(String);
 
-impl fmt::Display for CaseError {
+impl fmt::Display for CallSequenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not a case: {}", self.0)
     }
 }
 
-impl core::error::Error for CaseError {}
+impl core::error::Error for CallSequenceError {}
 
 /// A length in an input that stands for one in the two bytes that follow.
 const LONG: u8 = u8::MAX;
 
-impl Case {
-    /// Reads a case from the input of another fuzzer, for a fixture with this many actions.
+impl CallSequence {
+    /// Reads a case from the input of another fuzzer, for a target with this many actions.
     ///
     /// Every sequence of bytes is a case: of each call, a byte for the action, modulo their number, one
     /// for the length of the data, and the data, which may end with the input. The length 255 stands
@@ -67,7 +67,7 @@ impl Case {
         Self { calls }
     }
 
-    /// Returns the input that [`Case::from_bytes`] reads the case from.
+    /// Returns the input that [`CallSequence::from_bytes`] reads the case from.
     ///
     /// # Panics
     /// If the case has an action above 255, or more data than a case may have.
@@ -75,7 +75,7 @@ impl Case {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for Call { action, data } in &self.calls {
-            bytes.push(u8::try_from(*action).expect("fixtures have few actions"));
+            bytes.push(u8::try_from(*action).expect("targets have few actions"));
             match u8::try_from(data.len()) {
                 Ok(len) if len != LONG => bytes.push(len),
                 _ => {
@@ -89,20 +89,22 @@ impl Case {
         bytes
     }
 
-    /// Parses the text of a case, for a fixture with these actions.
+    /// Parses the text of a case, for a target with these actions.
     ///
     /// # Errors
     /// If it is no JSON of this form, names an action that is not there, or is too long.
-    pub fn parse(text: &str, actions: &[&str]) -> Result<Self, CaseError> {
-        let value: Value = serde_json::from_str(text).map_err(|it| CaseError(it.to_string()))?;
+    pub fn parse(text: &str, actions: &[&str]) -> Result<Self, CallSequenceError> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|it| CallSequenceError(it.to_string()))?;
         let calls = value.get("calls").and_then(Value::as_array);
-        let calls = calls.ok_or_else(|| CaseError("it has no list `calls`".to_owned()))?;
+        let calls = calls.ok_or_else(|| CallSequenceError("it has no list `calls`".to_owned()))?;
         if calls.len() > CALLS_MAX {
             let why = format!("it has {} calls, and {CALLS_MAX} is the maximum", calls.len());
-            return Err(CaseError(why));
+            return Err(CallSequenceError(why));
         }
         let call = |(index, call)| {
-            parse_call(call, actions).map_err(|why| CaseError(format!("calls[{index}]: {why}")))
+            parse_call(call, actions)
+                .map_err(|why| CallSequenceError(format!("calls[{index}]: {why}")))
         };
         Ok(Self { calls: calls.iter().enumerate().map(call).collect::<Result<_, _>>()? })
     }
@@ -114,7 +116,7 @@ impl Case {
     #[must_use]
     pub fn to_text(&self, actions: &[&str]) -> String {
         let call = |call: &Call| {
-            let name = actions.get(call.action).expect("cases call actions of their fixture");
+            let name = actions.get(call.action).expect("cases call actions of their target");
             json!({ "action": name, "data": hex(&call.data) })
         };
         json!({ "calls": self.calls.iter().map(call).collect::<Vec<_>>() }).to_string()

@@ -1,8 +1,8 @@
-//! Fixtures: the chain that a search starts from, the actions on it, and what must hold.
+//! Targets: the chain that a search starts from, the actions on it, and what must hold.
 
 use core::{fmt, str::FromStr};
 
-use selkie::{Crash, Inspector, Instruction, InstructionError, Receipt, Svm, fixture};
+use selkie::{Crash, Inspector, Instruction, InstructionError, Receipt, Replay, Svm};
 
 use crate::{args::Args, call_error::CallError, compared::Compared, place::Places};
 
@@ -14,7 +14,7 @@ type Check = Box<dyn Fn(&Svm) -> Result<(), String> + Send + Sync>;
 ///
 /// ```
 /// use selkie::{Svm, address, system};
-/// use selkie_explore::{Fixture, Options, explore};
+/// use selkie_explore::{Target, Options, explore};
 ///
 /// let (alice, bob) = (address("alice"), address("bob"));
 /// let setup = move || {
@@ -22,7 +22,7 @@ type Check = Box<dyn Fn(&Svm) -> Result<(), String> + Send + Sync>;
 ///     svm.airdrop(&alice, 1_000_000_000).expect("it is little");
 ///     svm
 /// };
-/// let fixture = Fixture::new(setup)
+/// let target = Target::new(setup)
 ///     .action("transfer", move |session| {
 ///         let lamports = session.args.range(0, 2_000_000_000);
 ///         session.send(&[system::transfer(&alice, &bob, lamports)]);
@@ -31,18 +31,18 @@ type Check = Box<dyn Fn(&Svm) -> Result<(), String> + Send + Sync>;
 ///         ..900_000_000 => Ok(()),
 ///         balance => Err(format!("bob has {balance} lamports")),
 ///     });
-/// let report = explore(&fixture, &Options { runs: Some(20_000), ..Options::default() })?;
+/// let report = explore(&target, &Options { runs: Some(20_000), ..Options::default() })?;
 /// assert_eq!(report.findings[0].what, "invariant `bob stays poor`");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Fixture {
+pub struct Target {
     pub(crate) setup: Setup,
     pub(crate) actions: Vec<Action>,
     pub(crate) invariants: Vec<(String, Check)>,
     pub(crate) fails_on: Vec<FailsOn>,
 }
 
-/// An action of a fixture.
+/// An action of a target.
 pub(crate) struct Action {
     pub(crate) name: String,
     pub(crate) run: Run,
@@ -61,14 +61,14 @@ pub enum FailsOn {
     Log(String),
 }
 
-impl fmt::Debug for Fixture {
+impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fixture").field("actions", &self.action_names()).finish_non_exhaustive()
+        f.debug_struct("Target").field("actions", &self.action_names()).finish_non_exhaustive()
     }
 }
 
-impl Fixture {
-    /// Creates a fixture without actions. `setup` makes the chain, once for each thread; it must make
+impl Target {
+    /// Creates a target without actions. `setup` makes the chain, once for each thread; it must make
     /// the same one each time.
     pub fn new(setup: impl Fn() -> Svm + Send + Sync + 'static) -> Self {
         let setup = Box::new(setup);
@@ -164,7 +164,7 @@ pub struct Session<'a> {
     places: &'a mut Places,
     explains: bool,
     compared: Option<&'a mut Compared>,
-    recorded: Option<&'a mut Vec<fixture::Fixture>>,
+    recorded: Option<&'a mut Vec<Replay>>,
     failed: Option<&'a mut Option<Receipt>>,
     pub(crate) result: CallResult,
 }
@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
     pub(crate) fn watched(
         self,
         compared: Option<&'a mut Compared>,
-        recorded: Option<&'a mut Vec<fixture::Fixture>>,
+        recorded: Option<&'a mut Vec<Replay>>,
         failed: Option<&'a mut Option<Receipt>>,
     ) -> Self {
         Self { compared, recorded, failed, ..self }
@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
     pub fn send(&mut self, instructions: &[Instruction]) -> Receipt {
         if let Some(recorded) = &mut self.recorded {
             let id = format!("call {}", recorded.len());
-            recorded.push(fixture::Fixture::record_instructions(self.svm, &id, instructions, &[]));
+            recorded.push(self.svm.record_instructions(&id, instructions, &[]));
         }
         let receipt = match &mut self.compared {
             Some(compared) => {
