@@ -27,18 +27,22 @@ pub(crate) fn read_base(
     programs: ReplacedPrograms,
 ) -> PyResult<Base> {
     let files = programs.into_iter().map(parse_program).collect::<PyResult<Vec<_>>>()?;
-    let read = || {
-        let programs = folder::programs(&files)?;
-        let base = contents.map(|it| folder::read_contents(&it, &programs)).transpose()?;
-        Ok(Base::new(base.unwrap_or_default(), programs))
-    };
-    detached(py, read)?.map_err(failure)
+    detached(py, || read_base_of(contents, &files))?.map_err(failure)
+}
+
+fn read_base_of(contents: Option<PathBuf>, files: &[(Pubkey, PathBuf)]) -> Result<Base, Failure> {
+    let programs = folder::programs(files)?;
+    let base = contents.map(|it| folder::read_contents(&it, &programs)).transpose()?;
+    Ok(Base::new(base.unwrap_or_default(), programs))
 }
 
 fn parse_program((address, file): (String, PathBuf)) -> PyResult<(Pubkey, PathBuf)> {
     let no_address = |error| PyValueError::new_err(format!("`{address}` is no address: {error}"));
     Ok((address.parse().map_err(no_address)?, file))
 }
+
+/// Paths of files.
+type Paths = Vec<PathBuf>;
 
 /// How files of items are run.
 #[pyclass(frozen, module = "selkie._native")]
@@ -74,12 +78,7 @@ impl Run {
     }
 
     /// Returns those of some files of items that have no results in a folder.
-    fn remaining(
-        &self,
-        files: Vec<PathBuf>,
-        out: PathBuf,
-        base: &Bound<'_, Base>,
-    ) -> PyResult<Vec<PathBuf>> {
+    fn remaining(&self, files: Paths, out: PathBuf, base: &Bound<'_, Base>) -> PyResult<Paths> {
         self.with_job(base, |job| {
             let with = |it: PathBuf| Ok((job.is_done(&it, &folder::results_of(&out, &it))?, it));
             let files = files.into_iter().map(with).collect::<Result<Vec<_>, Failure>>()?;
@@ -94,12 +93,11 @@ impl Run {
         base: &Bound<'_, Base>,
         work: impl FnOnce(&Job<'_>) -> Result<T, Failure> + Send,
     ) -> PyResult<T> {
-        let py = base.py();
-        let base = base.get();
+        let (py, base) = (base.py(), base.get());
         let run = || {
-            let (read, programs) = (base.read(), base.programs());
-            let job = Job::new(&read, programs, self.options, self.rows).of_attempt(&self.attempt);
-            work(&job)
+            let read = base.read();
+            let job = Job::new(&read, base.programs(), self.options, self.rows);
+            work(&job.of_attempt(&self.attempt))
         };
         detached(py, run)?.map_err(failure)
     }

@@ -36,6 +36,7 @@
 //! | `replay` | [`Replay`]: a case with its result as JSON |
 //! | `firedancer` | cases as fixtures in protobuf, with the cargo feature `fixtures` |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
