@@ -9,7 +9,7 @@ use crate::{
     files::with_extension,
     fixtures, gdb, npm, peers, ports, readers, repository, say, scale,
     steps::{built, cargo, cargo_command, linting, step, succeed},
-    tidy, toolchains, vscode, walk, walkthroughs,
+    tidy, toolchains, vscode, walk, walkthroughs, web,
 };
 
 /// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
@@ -114,6 +114,13 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         true => vscode::run(&["--test".to_owned()]),
         false => {
             say("skipped: node or npm is not installed");
+            Ok(())
+        }
+    })?;
+    step("the explorer", || match web::is_buildable() && with_compilers {
+        true => web::check_and_test(),
+        false => {
+            say("skipped: node, npm or the compilers are not installed");
             Ok(())
         }
     })?;

@@ -29,7 +29,7 @@ pub(super) fn replay_transaction(call: &Call<'_>, params: &mut Params) -> Result
     Ok(recording.map_or(Value::Null, |it| format!("{}\n", fixture(&signature, it)).into()))
 }
 
-fn fixture(signature: &Signature, recording: Recording) -> Fixture {
+pub(super) fn fixture(signature: &Signature, recording: Recording) -> Fixture {
     let Recording { landed, processed, environment, accounts, is_blockhash_recent, is_signed } =
         recording;
     let state =
