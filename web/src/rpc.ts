@@ -135,8 +135,8 @@ const slotWatchers = new Set<(slot: number) => void>();
 let slotTimer: ReturnType<typeof setInterval> | undefined;
 
 /**
- * Watches the slot. It is asked for rather than subscribed to: while clients wait for slots, the node makes a
- * block in each of them, and those who only look should change nothing.
+ * Watches the slot while the page is in sight. It is asked for rather than subscribed to: while a client waits for
+ * slots, the node makes a block in each of them.
  */
 export function watchSlot(watch: (slot: number) => void): () => void {
   let last: number | undefined;

@@ -190,7 +190,7 @@ export function Balances(props: { keys: string[]; before: (number | bigint)[]; a
           <thead>
             <tr>
               <th>Account</th>
-              <th class="right">Before</th>
+              <th class="right wide">Before</th>
               <th class="right">After</th>
               <th class="right">Change</th>
             </tr>
@@ -201,7 +201,7 @@ export function Balances(props: { keys: string[]; before: (number | bigint)[]; a
                 <td>
                   <Address of={it.key} />
                 </td>
-                <td class="right number faint">{sol(it.before)}</td>
+                <td class="right number faint wide">{sol(it.before)}</td>
                 <td class="right number">{sol(it.after)}</td>
                 <td class={`right number ${it.after > it.before ? "up" : "down"}`}>{signed(sol(it.after - it.before))}</td>
               </tr>
