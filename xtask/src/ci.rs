@@ -117,13 +117,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
             Ok(())
         }
     })?;
-    step("the explorer", || match web::is_buildable() && with_compilers {
-        true => web::check_and_test(),
-        false => {
-            say("skipped: node, npm or the compilers are not installed");
-            Ok(())
-        }
-    })?;
+    step("the explorer", || web::in_ci(with_compilers))?;
     step("readers of profiles, and a debug adapter's client", || {
         match with_compilers && npm::is_installable() {
             true => readers::run(&["--ci".to_owned()]),

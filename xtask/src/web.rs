@@ -5,7 +5,12 @@
 //! `--check`, the committed files are compared with what the sources give. With `--test`, a browser opens
 //! every view of a node that this workspace's command runs.
 
-use std::{fs, io::Write as _, path::PathBuf, process::Command};
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use flate2::{Compression, GzBuilder};
@@ -29,33 +34,30 @@ const BROWSER: &str = "chromium";
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if !is_buildable() {
+    if !npm::is_installable() {
         bail!("node or npm is not installed: the explorer's sources are bundled with them");
     }
     match arguments[..] {
         [] => write(),
         ["--check"] => check(),
-        ["--test"] => test(built("selkie")?),
-        ["--test", selkie] => test(PathBuf::from(selkie)),
+        ["--test"] => test(&built("selkie")?),
+        ["--test", selkie] => test(&Path::new(selkie).canonicalize()?),
         _ => bail!("usage: cargo xtask web [--check | --test [SELKIE]]"),
     }
 }
 
-/// Returns whether the machine has what builds the explorer.
-pub(crate) fn is_buildable() -> bool {
-    npm::is_installable()
-}
-
-/// Checks the committed files, and tests them in a browser if there is one.
-pub(crate) fn check_and_test() -> Result<()> {
-    check()?;
-    match provide(BROWSER, BROWSER) {
-        true => test(built("selkie")?),
-        false => {
-            say("skipped in a browser: chromium is not installed");
-            Ok(())
-        }
+/// Checks the committed files, and tests them in a browser, as far as the machine can.
+pub(crate) fn in_ci(with_compilers: bool) -> Result<()> {
+    if !npm::is_installable() {
+        say("skipped: node or npm is not installed");
+        return Ok(());
     }
+    check()?;
+    if !with_compilers || !provide(BROWSER, BROWSER) {
+        say("skipped in a browser: chromium or the compilers are not installed");
+        return Ok(());
+    }
+    test(&built("selkie")?)
 }
 
 fn source() -> PathBuf {
@@ -105,7 +107,7 @@ fn check() -> Result<()> {
 }
 
 /// Runs the tests in a browser, with a program that fails and its debug information.
-fn test(selkie: PathBuf) -> Result<()> {
+fn test(selkie: &Path) -> Result<()> {
     ensure!(provide(BROWSER, BROWSER), "chromium is not installed");
     if !source().join("node_modules").exists() {
         let npm = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
@@ -113,8 +115,8 @@ fn test(selkie: PathBuf) -> Result<()> {
     }
     let folder = repository().join("target/web");
     fs::create_dir_all(&folder)?;
-    gdb::record(&selkie, &folder)?;
+    gdb::record(selkie, &folder)?;
     let mut node = Command::new("node");
     node.arg("--test").arg("test/explorer.mjs").current_dir(source());
-    succeed(node.env("SELKIE", selkie.canonicalize()?).env("FOLDER", folder))
+    succeed(node.env("SELKIE", selkie).env("FOLDER", folder))
 }
