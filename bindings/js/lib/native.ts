@@ -58,6 +58,7 @@ export interface NativeChain {
   setTransactionHistory(capacity: bigint): void;
   setLogBytesLimit(limit?: bigint | null): void;
   minimumBalance(dataBytes: bigint): bigint;
+  setNativeMint(mint: Uint8Array, program: Uint8Array): void;
   getAccount(key: Uint8Array): NativeAccount | null;
   getProgramAccounts(program: Uint8Array): NativeAccount[];
   setAccount(

@@ -62,9 +62,6 @@ const NATIVE_MINTS: readonly [string, string][] = [
   ["So11111111111111111111111111111111111111112", "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"],
   ["9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"],
 ];
-const MINT_BYTES = 82;
-const MINT_DECIMALS_AT = 44;
-const MINT_IS_INITIALIZED_AT = 45;
 
 /** A Solana chain in this process: send transactions, look at accounts, set the stage for a test. */
 export class LiteSVM {
@@ -155,21 +152,12 @@ export class LiteSVM {
   /** Adds the mints of wrapped SOL of those token programs that are present. */
   withNativeMints(): LiteSVM {
     for (const [mint, program] of NATIVE_MINTS) {
-      if (this.chain.getAccount(addressBytes(address(program))) !== null) {
-        this.addNativeMint(address(mint), address(program));
+      const [key, owner] = [addressBytes(address(mint)), addressBytes(address(program))];
+      if (this.chain.getAccount(owner) !== null) {
+        this.chain.setNativeMint(key, owner);
       }
     }
     return this;
-  }
-
-  private addNativeMint(mint: Address, programAddress: Address): void {
-    const data = new Uint8Array(MINT_BYTES);
-    data[MINT_DECIMALS_AT] = 9;
-    data[MINT_IS_INITIALIZED_AT] = 1;
-    const space = BigInt(MINT_BYTES);
-    const balance = lamports(this.minimumBalanceForRentExemption(space));
-    const account = { data, executable: false, lamports: balance, programAddress, space };
-    this.setAccount({ address: mint, ...account });
   }
 
   /** Sets how many results are kept. With 0, a transaction may be processed repeatedly. */

@@ -15,6 +15,7 @@ use napi::{
     bindgen_prelude::{BigInt, Uint8Array},
 };
 use napi_derive::napi;
+use selkie::{ReadableAccount as _, programs::token::native_mint};
 use selkie_litesvm::{LiteSVM, types::ComputeBudget};
 use solana_account::Account;
 use solana_signature::Signature;
@@ -165,6 +166,16 @@ impl NativeChain {
         let (owner, rent_epoch) = (address(owner)?, 0);
         let account = Account { lamports, data: data.to_vec(), owner, executable, rent_epoch };
         self.chain.set_account(address(key)?, account).map_err(error)
+    }
+
+    /// Sets a mint of wrapped SOL, which a token program owns.
+    #[napi(catch_unwind)]
+    pub fn set_native_mint(&mut self, mint: &[u8], program: &[u8]) -> Result<()> {
+        let data = native_mint().data().to_vec();
+        let lamports = self.chain.minimum_balance_for_rent_exemption(data.len());
+        let owner = address(program)?;
+        let account = Account { lamports, data, owner, executable: false, rent_epoch: 0 };
+        self.chain.set_account(address(mint)?, account).map_err(error)
     }
 
     /// Returns a balance, or nothing if there is no such account.

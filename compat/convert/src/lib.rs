@@ -19,5 +19,7 @@ mod transaction;
 pub use crate::{
     account::{from_account, from_shared_account, to_account, to_shared_account},
     error::{from_instruction_error, from_transaction_error, to_instruction_error},
-    transaction::{from_inner_instructions, to_instruction, to_message, to_transaction},
+    transaction::{
+        from_inner_instructions, from_instruction, to_instruction, to_message, to_transaction,
+    },
 };

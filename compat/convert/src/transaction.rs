@@ -21,6 +21,18 @@ pub fn to_instruction(instruction: Instruction) -> selkie::Instruction {
     selkie::Instruction { program_id, accounts, data }
 }
 
+/// Converts an instruction from Selkie's version.
+#[must_use]
+pub fn from_instruction(instruction: selkie::Instruction) -> Instruction {
+    let selkie::Instruction { program_id, accounts, data } = instruction;
+    let from_meta = |meta: selkie::AccountMeta| {
+        let selkie::AccountMeta { pubkey, is_signer, is_writable } = meta;
+        AccountMeta { pubkey, is_signer, is_writable }
+    };
+    let accounts = accounts.into_iter().map(from_meta).collect();
+    Instruction { program_id, accounts, data }
+}
+
 /// Converts a transaction to Selkie's version.
 #[must_use]
 pub fn to_transaction(transaction: VersionedTransaction) -> selkie::VersionedTransaction {

@@ -1,11 +1,12 @@
 //! What all helpers have in common: the chain, who pays, who signs, and the program.
 
+use selkie::system;
+use selkie_convert::from_instruction;
 use selkie_litesvm::{LiteSVM, types::FailedTransactionMetadata};
 use solana_address::Address;
-use solana_instruction::{AccountMeta, Instruction};
+use solana_instruction::Instruction;
 use solana_keypair::{Keypair, Signer};
 use solana_program_error::ProgramError;
-use solana_sdk_ids::system_program;
 use solana_transaction::Transaction;
 
 use crate::{TOKEN_ID, get_spl_account, spl_token::state::Mint};
@@ -102,17 +103,8 @@ impl<'a> Request<'a> {
         let key = account.pubkey();
         let payer = self.payer.pubkey();
         let lamports = self.svm.minimum_balance_for_rent_exemption(bytes);
-        let create = Instruction {
-            program_id: system_program::ID,
-            accounts: vec![AccountMeta::new(payer, true), AccountMeta::new(key, true)],
-            data: [
-                &0_u32.to_le_bytes()[..],
-                &lamports.to_le_bytes(),
-                &(bytes as u64).to_le_bytes(),
-                self.program.as_ref(),
-            ]
-            .concat(),
-        };
+        let create = system::create_account(&payer, &key, lamports, bytes as u64, self.program);
+        let create = from_instruction(create);
         let authority = Authority { program: self.program, key: &payer, signers: &[] };
         let instructions = [create, initialize(authority)?];
         sign_and_send(self.svm, self.payer, &[self.payer, account], &instructions)?;

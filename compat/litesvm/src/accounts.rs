@@ -1,6 +1,10 @@
 //! Accounts.
 
-use selkie::{AccountError, Loader, Svm, program_data_key};
+use selkie::{
+    AccountError, Loader, Svm,
+    layout::loader::{PROGRAM_DATA_HEADER_BYTES, PROGRAM_STATE},
+    program_data_key,
+};
 use selkie_convert::{from_account, from_shared_account, to_account};
 use solana_account::{Account, AccountSharedData};
 use solana_address::Address;
@@ -12,11 +16,6 @@ use crate::{
     error::{InvalidSysvarDataError, LiteSVMError},
     sysvars::FEES_BYTES,
 };
-
-/// The state of a program account of loader v3 begins with this number.
-const PROGRAM_STATE: [u8; 4] = 2_u32.to_le_bytes();
-/// Where the file begins in a programdata account.
-const PROGRAM_DATA_HEADER_BYTES: usize = 45;
 
 /// The accounts of a chain.
 #[derive(Clone, Debug)]
@@ -90,7 +89,7 @@ impl LiteSVM {
         let loader = Loader::of(&account.owner).ok_or(InstructionError::IncorrectProgramId)?;
         let programdata;
         let elf = if loader == Loader::V3 {
-            if !account.data.starts_with(&PROGRAM_STATE) {
+            if !account.data.starts_with(&PROGRAM_STATE.to_le_bytes()) {
                 return Err(InstructionError::InvalidAccountData);
             }
             programdata = self.svm().account(&program_data_key(address));

@@ -2,16 +2,14 @@
 
 #![allow(clippy::result_large_err, reason = "the error is that of LiteSVM")]
 
-use selkie::{FailedTransaction, Receipt, Stage};
+use selkie::{FailedTransaction, Receipt, Stage, system};
 use selkie_convert::{
-    from_inner_instructions, from_shared_account, from_transaction_error, to_transaction,
+    from_inner_instructions, from_instruction, from_shared_account, from_transaction_error,
+    to_transaction,
 };
 use solana_address::Address;
 use solana_keypair::{Keypair, Signer};
-use solana_message::{
-    AccountMeta, Instruction, Message, VersionedMessage, inner_instruction::InnerInstructionsList,
-};
-use solana_sdk_ids::system_program;
+use solana_message::{Message, VersionedMessage, inner_instruction::InnerInstructionsList};
 use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
 
@@ -75,7 +73,7 @@ impl LiteSVM {
     pub fn airdrop(&mut self, address: &Address, lamports: u64) -> TransactionResult {
         let payer = self.airdrop_keypair();
         let key = payer.pubkey();
-        let instruction = transfer(&key, address, lamports);
+        let instruction = from_instruction(system::transfer(&key, address, lamports));
         let message =
             Message::new_with_blockhash(&[instruction], Some(&key), &self.latest_blockhash());
         let signature = payer.sign_message(&message.serialize());
@@ -92,13 +90,6 @@ impl LiteSVM {
     fn airdrop_keypair(&self) -> Keypair {
         Keypair::try_from(self.airdrop_keypair.as_slice()).expect("the keypair is valid")
     }
-}
-
-/// Creates an instruction of the system program.
-fn transfer(from: &Address, to: &Address, lamports: u64) -> Instruction {
-    let data = [&2_u32.to_le_bytes()[..], &lamports.to_le_bytes()].concat();
-    let accounts = vec![AccountMeta::new(*from, true), AccountMeta::new(*to, false)];
-    Instruction { program_id: system_program::ID, accounts, data }
 }
 
 fn failure(failed: FailedTransaction) -> FailedTransactionMetadata {

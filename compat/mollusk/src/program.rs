@@ -2,7 +2,11 @@
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
-use selkie::{Loader, Svm, program_data_key};
+use selkie::{
+    Loader, Svm,
+    layout::loader::{PROGRAM_DATA_HEADER_BYTES, State},
+    program_data_key,
+};
 use solana_account::Account;
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
@@ -155,16 +159,15 @@ pub fn create_program_account_loader_v2(elf: &[u8]) -> Account {
 /// Returns the program account of a program of loader v3.
 #[must_use]
 pub fn create_program_account_loader_v3(program_id: &Pubkey) -> Account {
-    let programdata = program_data_key(program_id);
-    program_account(LOADER_V3, [&2_u32.to_le_bytes()[..], programdata.as_ref()].concat())
+    let program_data = program_data_key(program_id);
+    program_account(LOADER_V3, State::Program { program_data }.write())
 }
 
 /// Returns the programdata account of a program of loader v3, deployed in slot 0 without authority.
 #[must_use]
 pub fn create_program_data_account_loader_v3(elf: &[u8]) -> Account {
-    // State 3, slot 0, no authority.
-    let mut data = vec![0; 45];
-    data[0] = 3;
+    let mut data = State::ProgramData { slot: 0, authority: None }.write();
+    data.resize(PROGRAM_DATA_HEADER_BYTES, 0);
     data.extend(elf);
     Account { executable: false, ..program_account(LOADER_V3, data) }
 }

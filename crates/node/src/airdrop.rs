@@ -2,13 +2,16 @@
 
 use std::sync::{Arc, PoisonError, atomic::Ordering};
 
+use selkie_layout::{
+    compute_budget::{self, ComputeBudgetInstruction},
+    system::transfer,
+};
 use selkie_ledger::Landed;
 use solana_commitment_config::CommitmentLevel;
 use solana_hash::Hash;
-use solana_instruction::{AccountMeta, Instruction};
+use solana_instruction::Instruction;
 use solana_message::{Message, VersionedMessage};
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::{compute_budget, system_program};
 use solana_signature::Signature;
 use solana_signer::Signer;
 use solana_transaction::versioned::VersionedTransaction;
@@ -74,13 +77,6 @@ fn airdrop_options() -> SendOptions {
     SendOptions { preflight_commitment: CommitmentLevel::Processed, ..SendOptions::default() }
 }
 
-fn transfer(from: &Pubkey, to: &Pubkey, lamports: u64) -> Instruction {
-    let accounts = vec![AccountMeta::new(*from, true), AccountMeta::new(*to, false)];
-    let data = [&2_u32.to_le_bytes()[..], &lamports.to_le_bytes()].concat();
-    Instruction { program_id: system_program::ID, accounts, data }
-}
-
 fn compute_unit_limit(units: u32) -> Instruction {
-    let data = [&[2][..], &units.to_le_bytes()].concat();
-    Instruction { program_id: compute_budget::ID, accounts: Vec::new(), data }
+    ComputeBudgetInstruction::SetComputeUnitLimit { units }.instruction(&compute_budget::ID, &[])
 }

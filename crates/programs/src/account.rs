@@ -1,6 +1,7 @@
 //! The layout of program accounts under each loader.
 
-use selkie_svm::{Loader, program_cache::PROGRAM_DATA_HEADER_BYTES, sysvars::minimum_balance};
+use selkie_layout::loader::{PROGRAM_DATA_HEADER_BYTES, State};
+use selkie_svm::{Loader, sysvars::minimum_balance};
 use solana_account::{Account, AccountSharedData};
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
@@ -46,10 +47,9 @@ pub(crate) fn program_account(
     deployed: &Deployed<'_>,
     rent: &Rent,
 ) -> AccountSharedData {
-    const PROGRAM: u32 = 2;
     const FINALIZED: u64 = 2;
     let data = match (deployed.loader, data_key) {
-        (Loader::V3, Some(data_key)) => [&PROGRAM.to_le_bytes()[..], data_key.as_ref()].concat(),
+        (Loader::V3, Some(data_key)) => State::Program { program_data: *data_key }.write(),
         (Loader::V4, _) => {
             let (slot, state) = (deployed.slot.to_le_bytes(), FINALIZED.to_le_bytes());
             [&slot[..], id.as_ref(), &state, elf].concat()
@@ -65,12 +65,11 @@ pub(crate) fn program_data_account(
     deployed: &Deployed<'_>,
     rent: &Rent,
 ) -> AccountSharedData {
-    const PROGRAM_DATA: u32 = 3;
+    let state = State::ProgramData { slot: deployed.slot, authority: deployed.authority.copied() };
     let mut data = Vec::with_capacity(PROGRAM_DATA_HEADER_BYTES.saturating_add(elf.len()));
-    data.extend(PROGRAM_DATA.to_le_bytes());
-    data.extend(deployed.slot.to_le_bytes());
-    data.push(u8::from(deployed.authority.is_some()));
-    data.extend(deployed.authority.map_or([0; 32], Pubkey::to_bytes));
+    data.extend(state.write());
+    // The file has its place also without an authority.
+    data.resize(PROGRAM_DATA_HEADER_BYTES, 0);
     data.extend(elf);
     account(data, bpf_loader_upgradeable::ID, false, rent)
 }

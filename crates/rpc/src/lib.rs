@@ -36,7 +36,6 @@ mod methods;
 mod options;
 mod params;
 mod parsed;
-mod reader;
 mod server;
 mod stats;
 mod token_amount;

@@ -1,8 +1,7 @@
 //! Token amounts as clients see them, with Token-2022's interest and scaling.
 
+use selkie_layout::token::extension::{InterestBearingConfig, ScaledUiAmount};
 use serde_json::{Value, json};
-
-use crate::reader::Reader;
 
 const SECONDS_PER_YEAR: f64 = 60.0 * 60.0 * 24.0 * 365.24;
 const BASIS_POINTS: f64 = 10_000.0;
@@ -33,48 +32,31 @@ impl Scale {
 
     /// Adds the interest-bearing configuration, by its state's bytes, at a Unix time.
     pub(crate) fn with_interest(mut self, state: &[u8], now: i64) -> Self {
-        if let Some(interest) = Interest::read(state) {
-            self.factor = Factor::Interest(interest.factor(now));
+        if let Some(interest) = InterestBearingConfig::at_start_of(state) {
+            self.factor = Factor::Interest(interest_factor(&interest, now));
         }
         self
     }
 
     /// Adds the scaled-amount configuration, by its state's bytes, at a Unix time.
     pub(crate) fn with_multiplier(mut self, state: &[u8], now: i64) -> Self {
-        let mut reader = Reader::new(state.get(32..).unwrap_or_default());
-        if let (Some(old), Some(from), Some(new)) = (reader.f64(), reader.i64(), reader.f64()) {
-            self.factor = Factor::Multiplier(if now >= from { new } else { old });
+        if let Some(it) = ScaledUiAmount::at_start_of(state) {
+            let is_new = now >= it.new_multiplier_effective_timestamp;
+            self.factor =
+                Factor::Multiplier(if is_new { it.new_multiplier } else { it.multiplier });
         }
         self
     }
 }
 
-/// The state of the interest-bearing extension.
-struct Interest {
-    initialized: i64,
-    rate_before: i16,
-    updated: i64,
-    rate: i16,
-}
-
-impl Interest {
-    fn read(state: &[u8]) -> Option<Self> {
-        let mut reader = Reader::new(state.get(32..)?);
-        Some(Self {
-            initialized: reader.i64()?,
-            rate_before: reader.i16()?,
-            updated: reader.i64()?,
-            rate: reader.i16()?,
-        })
-    }
-
-    /// Returns the product of the growth before and since the rate was updated. `None` if a time
-    /// span overflows.
-    fn factor(&self, now: i64) -> Option<f64> {
-        let before = growth(self.rate_before, self.updated.checked_sub(self.initialized)?);
-        let since = growth(self.rate, now.checked_sub(self.updated)?);
-        Some(before * since)
-    }
+/// Returns the product of the growth before and since the rate was updated. `None` if a time span
+/// overflows.
+fn interest_factor(it: &InterestBearingConfig, now: i64) -> Option<f64> {
+    let updated = it.last_update_timestamp;
+    let before = updated.checked_sub(it.initialization_timestamp)?;
+    let before = growth(it.pre_update_average_rate, before);
+    let since = growth(it.current_rate, now.checked_sub(updated)?);
+    Some(before * since)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "the program computes with the same precision")]

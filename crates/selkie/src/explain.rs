@@ -4,6 +4,8 @@
 //! Errors of the runtime name no account, since they are what every client sees. What is said here comes
 //! from the receipt and, of transactions that were dropped, from the chain.
 
+use selkie_isa::plain;
+use selkie_layout::{instruction::Instruction as Row, role::Role};
 use selkie_svm::{
     TransactionBudget, budget::Requests, check::account_locks_max, sysvars::minimum_balance,
 };
@@ -19,7 +21,7 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     custom_error::ErrorSources,
-    interface::{Interface, NamedAccount},
+    interface::Interface,
     names,
     receipt::{FailedAccount, FailedInstruction, Receipt},
     signer::AnySigner,
@@ -175,14 +177,15 @@ impl FailedInstruction {
         let Some(fault) = Fault::of(self, said || interface.is_some()) else {
             return Vec::new();
         };
-        let (name, named) = interface.and_then(|it| it.instruction(data)).unwrap_or_default();
+        let row = interface.as_ref().and_then(|it| it.instruction(data));
+        let named: &[Role] = row.map(|it| &*it.roles).unwrap_or_default();
         let sentence = match fault {
-            Fault::TooFew => Some(self.too_few(&name, &named)),
+            Fault::TooFew => Some(self.too_few(row, named)),
             Fault::Lamports => self.accounts.first().map(|it| {
                 let shown = names::show(&it.key, name_of(&it.key).as_deref());
                 format!("account #0 {shown} has {} lamports", it.lamports)
             }),
-            _ => self.explain_accounts(&fault, &named, name_of),
+            _ => self.explain_accounts(&fault, named, name_of),
         };
         sentence.into_iter().collect()
     }
@@ -190,7 +193,7 @@ impl FailedInstruction {
     fn explain_accounts(
         &self,
         fault: &Fault,
-        named: &[NamedAccount],
+        named: &[Role],
         name_of: &dyn Fn(&Pubkey) -> Option<String>,
     ) -> Option<String> {
         let show = |key: &Pubkey| names::show(key, name_of(key).as_deref());
@@ -209,8 +212,9 @@ impl FailedInstruction {
             .map(|(index, it)| {
                 // The name that the program's interface gives it comes first.
                 let own = name_of(&it.key);
-                let given = named.get(index).filter(|given| Some(&given.name) != own.as_ref());
-                let given = given.map_or_else(String::new, |it| format!("`{}` ", it.name));
+                let given = named.get(index).map(|it| plain::line(&it.name));
+                let given = given.filter(|given| Some(&**given) != own.as_deref());
+                let given = given.map_or_else(String::new, |it| format!("`{it}` "));
                 let shown = format!("#{index} {given}{}", names::show(&it.key, own.as_deref()));
                 match fault {
                     Fault::Owner => format!("{shown} of {}", show(&it.owner)),
@@ -239,12 +243,13 @@ impl FailedInstruction {
         })
     }
 
-    fn too_few(&self, name: &str, named: &[NamedAccount]) -> String {
+    fn too_few(&self, row: Option<&Row>, named: &[Role]) -> String {
         let count = self.accounts.len();
         match named.get(count..).filter(|it| !it.is_empty()) {
             Some(missing) => {
+                let name = row.map(|it| plain::line(&it.name)).unwrap_or_default();
                 let missing: Vec<String> =
-                    missing.iter().map(|it| format!("`{}`", it.name)).collect();
+                    missing.iter().map(|it| format!("`{}`", plain::line(&it.name))).collect();
                 format!("`{name}` was given {count} accounts, without {}", list(&missing))
             }
             None => format!("the instruction was given {count} accounts"),

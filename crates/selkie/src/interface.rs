@@ -1,5 +1,4 @@
-//! The description of a program's interface that Anchor and `selkie build --idl` write: the names of its
-//! errors, of its instructions and of their accounts.
+//! The description of a program's interface that Anchor, Codama and `selkie build --idl` write.
 //!
 //! Files are looked for in `target/idl`: that beside the `target/deploy` of a program's file, and those
 //! of the current folder and of three above it, which is where tests of a package run.
@@ -10,14 +9,12 @@ use std::{
 };
 
 use selkie_isa::{input, plain};
-use serde_json::Value;
+use selkie_layout::{idl::Idl, instruction::Instruction};
 use solana_pubkey::Pubkey;
 
 /// The most bytes of a description that is read, and the files of a folder that are looked at.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 const FILES_MAX: usize = 256;
-/// How deep the accounts of an instruction may be grouped.
-const DEPTH_MAX: usize = 8;
 
 /// The folders in which descriptions are, from the folder in which a test runs.
 const FOLDERS: &[&str] =
@@ -27,14 +24,7 @@ const FOLDERS: &[&str] =
 pub(crate) struct Interface {
     /// The file.
     pub(crate) path: PathBuf,
-    json: Value,
-}
-
-/// An account that an instruction takes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct NamedAccount {
-    pub(crate) name: String,
-    pub(crate) is_signer: bool,
+    idl: Idl,
 }
 
 impl Interface {
@@ -46,41 +36,25 @@ impl Interface {
         });
         named.or_else(|| {
             let mut all = FOLDERS.iter().flat_map(|folder| files(Path::new(folder)));
-            all.find_map(|path| Self::read(&path).filter(|it| it.address() == Some(*program)))
+            all.find_map(|path| Self::read(&path).filter(|it| it.idl.address == Some(*program)))
         })
     }
 
     fn read(path: &Path) -> Option<Self> {
-        let json = serde_json::from_str(&input::text(path, FILE_BYTES_MAX).ok()?).ok()?;
-        Some(Self { path: path.to_owned(), json })
-    }
-
-    fn address(&self) -> Option<Pubkey> {
-        let address = self.json.get("address").or_else(|| self.json.pointer("/metadata/address"));
-        address?.as_str()?.parse().ok()
+        let idl = Idl::read(&input::text(path, FILE_BYTES_MAX).ok()?).ok()?;
+        Some(Self { path: path.to_owned(), idl })
     }
 
     /// Returns the name of the error with a code, and what the program says about it.
     pub(crate) fn error(&self, code: u32) -> Option<(String, Option<String>)> {
-        let errors = self.json.get("errors")?.as_array()?;
-        let is_it = |it: &&Value| it.get("code").and_then(Value::as_u64) == Some(code.into());
-        let error = errors.iter().find(is_it)?;
-        Some((text(error, "name")?, text(error, "msg")))
+        let error = self.idl.error(code)?;
+        let line = |text: &String| plain::line(text).into_owned();
+        Some((line(&error.name), error.message.as_ref().map(line)))
     }
 
-    /// Returns the name of the instruction that has these data, and the accounts that it takes. `None` if
-    /// the description has none, or is of the older form, which has no discriminators.
-    pub(crate) fn instruction(&self, data: &[u8]) -> Option<(String, Vec<NamedAccount>)> {
-        let all = self.json.get("instructions")?.as_array()?;
-        let instruction = all.iter().find(|it| {
-            let bytes = it.get("discriminator").and_then(Value::as_array);
-            let bytes = bytes.into_iter().flatten().map(|it| u8::try_from(it.as_u64()?).ok());
-            let bytes = bytes.collect::<Option<Vec<u8>>>().unwrap_or_default();
-            !bytes.is_empty() && data.starts_with(&bytes)
-        })?;
-        let mut accounts = Vec::new();
-        add_accounts(instruction, &mut accounts, 0);
-        Some((text(instruction, "name")?, accounts))
+    /// Returns the instruction that has these data.
+    pub(crate) fn instruction(&self, data: &[u8]) -> Option<&Instruction> {
+        self.idl.instruction(data)
     }
 }
 
@@ -92,54 +66,4 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         paths.filter(|it| it.extension().is_some_and(|it| it == "json")).take(FILES_MAX).collect();
     paths.sort_unstable();
     paths
-}
-
-/// Adds the accounts of an instruction or of a group of accounts.
-fn add_accounts(parent: &Value, accounts: &mut Vec<NamedAccount>, depth: usize) {
-    let list = parent.get("accounts").and_then(Value::as_array);
-    for account in list.into_iter().flatten() {
-        if account.get("accounts").is_some() && depth < DEPTH_MAX {
-            add_accounts(account, accounts, depth.saturating_add(1));
-        } else if let Some(name) = text(account, "name") {
-            let is_signer = account.get("signer").and_then(Value::as_bool).unwrap_or(false);
-            accounts.push(NamedAccount { name, is_signer });
-        }
-    }
-}
-
-/// Returns a field of text as one line.
-fn text(value: &Value, field: &str) -> Option<String> {
-    Some(plain::line(value.get(field)?.as_str()?).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn descriptions_name_errors_instructions_and_accounts() {
-        let json = json!({
-            "address": "Fg6PaFpoGXkYsidMpWTK6W2BeZ7FEfcYkg476zPFsLnS",
-            "instructions": [{
-                "name": "open",
-                "discriminator": [1, 2],
-                "accounts": [
-                    { "name": "vault", "writable": true },
-                    { "name": "people", "accounts": [{ "name": "owner", "signer": true }] },
-                ],
-            }],
-            "errors": [{ "code": 6000, "name": "Full", "msg": "the vault is full" }, { "code": 6001 }],
-        });
-        let found = Interface { path: PathBuf::new(), json };
-        assert!(found.address().is_some());
-        let expected = ("Full".to_owned(), Some("the vault is full".to_owned()));
-        assert_eq!(found.error(6000), Some(expected));
-        assert_eq!((found.error(6001), found.error(6002)), (None, None));
-        let (name, accounts) = found.instruction(&[1, 2, 3]).expect("the data are of `open`");
-        assert_eq!((name.as_str(), accounts.len()), ("open", 2));
-        assert_eq!((accounts[1].name.as_str(), accounts[1].is_signer), ("owner", true));
-        assert!(!accounts[0].is_signer);
-        assert_eq!(found.instruction(&[1]), None);
-    }
 }

@@ -76,6 +76,7 @@ mod time;
 pub mod token;
 mod trap;
 
+pub use selkie_layout as layout;
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
     self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget,

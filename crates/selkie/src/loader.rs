@@ -6,30 +6,17 @@
 pub use selkie_builtins::loader_v3::{
     BUFFER_HEADER_BYTES, EXTENSION_BYTES_MIN, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State,
 };
-use solana_instruction::{AccountMeta, Instruction};
+use selkie_layout::loader::LoaderInstruction;
+use solana_instruction::Instruction;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::{bpf_loader_upgradeable, system_program, sysvar};
 
 use crate::{program_data_key, system};
 
 /// The address of loader v3.
-pub const ID: Pubkey = bpf_loader_upgradeable::ID;
+pub const ID: Pubkey = selkie_layout::loader::V3;
 
-fn instruction(tag: u32, accounts: Vec<AccountMeta>, data: &[&[u8]]) -> Instruction {
-    let data = [&tag.to_le_bytes()[..], &data.concat()].concat();
-    Instruction { program_id: ID, accounts, data }
-}
-
-fn writable(key: &Pubkey) -> AccountMeta {
-    AccountMeta::new(*key, false)
-}
-
-fn readable(key: &Pubkey) -> AccountMeta {
-    AccountMeta::new_readonly(*key, false)
-}
-
-fn signer(key: &Pubkey) -> AccountMeta {
-    AccountMeta::new_readonly(*key, true)
+fn instruction(instruction: &LoaderInstruction<'_>, keys: &[Pubkey]) -> Instruction {
+    instruction.instruction(&ID, keys)
 }
 
 /// Creates a buffer account for an ELF file of `file_bytes` bytes. Payer and buffer sign.
@@ -43,14 +30,13 @@ pub fn create_buffer(
 ) -> [Instruction; 2] {
     let space = BUFFER_HEADER_BYTES.saturating_add(file_bytes) as u64;
     let create = system::create_account(payer, buffer, lamports, space, &ID);
-    [create, instruction(0, vec![writable(buffer), readable(authority)], &[])]
+    [create, instruction(&LoaderInstruction::InitializeBuffer {}, &[*buffer, *authority])]
 }
 
 /// Writes a part of an ELF file into a buffer. The authority signs.
 #[must_use]
 pub fn write(buffer: &Pubkey, authority: &Pubkey, offset: u32, bytes: &[u8]) -> Instruction {
-    let (offset, len) = (offset.to_le_bytes(), (bytes.len() as u64).to_le_bytes());
-    instruction(1, vec![writable(buffer), signer(authority)], &[&offset, &len, bytes])
+    instruction(&LoaderInstruction::Write { offset, bytes }, &[*buffer, *authority])
 }
 
 /// Deploys a program from a buffer, with capacity for files of up to `file_bytes_max` bytes. Payer,
@@ -66,17 +52,9 @@ pub fn deploy(
 ) -> [Instruction; 2] {
     let space = PROGRAM_BYTES as u64;
     let create = system::create_account(payer, program, program_lamports, space, &ID);
-    let accounts = vec![
-        AccountMeta::new(*payer, true),
-        writable(&program_data_key(program)),
-        writable(program),
-        writable(buffer),
-        readable(&sysvar::rent::ID),
-        readable(&sysvar::clock::ID),
-        readable(&system_program::ID),
-        signer(authority),
-    ];
-    [create, instruction(2, accounts, &[&(file_bytes_max as u64).to_le_bytes()])]
+    let deploy = LoaderInstruction::DeployWithMaxDataLen { max_data_len: file_bytes_max as u64 };
+    let keys = [*payer, program_data_key(program), *program, *buffer, *authority];
+    [create, instruction(&deploy, &keys)]
 }
 
 /// Upgrades a program from a buffer; excess lamports go to `spill`. The authority signs.
@@ -87,55 +65,40 @@ pub fn upgrade(
     authority: &Pubkey,
     spill: &Pubkey,
 ) -> Instruction {
-    let accounts = vec![
-        writable(&program_data_key(program)),
-        writable(program),
-        writable(buffer),
-        writable(spill),
-        readable(&sysvar::rent::ID),
-        readable(&sysvar::clock::ID),
-        signer(authority),
-    ];
-    instruction(3, accounts, &[])
+    let keys = [program_data_key(program), *program, *buffer, *spill, *authority];
+    instruction(&LoaderInstruction::Upgrade {}, &keys)
 }
 
 /// Changes the authority of a buffer or programdata account; `None` makes it immutable. The
 /// authority signs.
 #[must_use]
 pub fn set_authority(account: &Pubkey, authority: &Pubkey, new: Option<&Pubkey>) -> Instruction {
-    let mut accounts = vec![writable(account), signer(authority)];
-    accounts.extend(new.map(readable));
-    instruction(4, accounts, &[])
+    let keys: Vec<Pubkey> = [account, authority].into_iter().chain(new).copied().collect();
+    instruction(&LoaderInstruction::SetAuthority {}, &keys)
 }
 
 /// Changes the authority like [`set_authority`]; the new authority signs, too.
 #[must_use]
 pub fn set_authority_checked(account: &Pubkey, authority: &Pubkey, new: &Pubkey) -> Instruction {
-    instruction(7, vec![writable(account), signer(authority), signer(new)], &[])
+    instruction(&LoaderInstruction::SetAuthorityChecked {}, &[*account, *authority, *new])
 }
 
 /// Closes a buffer; its lamports go to `recipient`. The authority signs.
 #[must_use]
 pub fn close_buffer(buffer: &Pubkey, recipient: &Pubkey, authority: &Pubkey) -> Instruction {
-    instruction(5, vec![writable(buffer), writable(recipient), signer(authority)], &[])
+    instruction(&LoaderInstruction::Close {}, &[*buffer, *recipient, *authority])
 }
 
 /// Closes a program permanently: its address cannot be reused. The authority signs.
 #[must_use]
 pub fn close_program(program: &Pubkey, recipient: &Pubkey, authority: &Pubkey) -> Instruction {
-    let data = program_data_key(program);
-    let accounts = vec![writable(&data), writable(recipient), signer(authority), writable(program)];
-    instruction(5, accounts, &[])
+    let keys = [program_data_key(program), *recipient, *authority, *program];
+    instruction(&LoaderInstruction::Close {}, &keys)
 }
 
 /// Extends a programdata account, so that larger files fit. The payer signs.
 #[must_use]
 pub fn extend(program: &Pubkey, payer: &Pubkey, additional_bytes: u32) -> Instruction {
-    let accounts = vec![
-        writable(&program_data_key(program)),
-        writable(program),
-        readable(&system_program::ID),
-        AccountMeta::new(*payer, true),
-    ];
-    instruction(6, accounts, &[&additional_bytes.to_le_bytes()])
+    let extend = LoaderInstruction::ExtendProgram { additional_bytes };
+    instruction(&extend, &[program_data_key(program), *program, *payer])
 }

@@ -2,19 +2,19 @@
 //!
 //! `program` selects the token program or Token-2022, which share these instructions.
 
+use selkie_layout::{
+    associated_token::AssociatedTokenInstruction,
+    token::{ACCOUNT, Mint, instruction::TokenInstruction},
+    wire::COption,
+};
 use selkie_programs::token::{self, TokenAccount, TokenEdit, is_native};
 use solana_account::{Account, ReadableAccount as _};
-use solana_instruction::{AccountMeta, Instruction};
+use solana_instruction::Instruction;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::system_program;
 
 pub use selkie_programs::token::{ACCOUNT_BYTES, MINT_BYTES, NATIVE_MINT, associated_address};
 
 use crate::{account_error::AccountError, programs::ASSOCIATED_TOKEN, svm::Svm};
-
-fn instruction(program: &Pubkey, accounts: Vec<AccountMeta>, data: &[&[u8]]) -> Instruction {
-    Instruction { program_id: *program, accounts, data: data.concat() }
-}
 
 /// Initializes a mint in an account of [`MINT_BYTES`] that the token program owns.
 #[must_use]
@@ -24,8 +24,10 @@ pub fn initialize_mint(
     authority: &Pubkey,
     decimals: u8,
 ) -> Instruction {
-    let accounts = vec![AccountMeta::new(*mint, false)];
-    instruction(program, accounts, &[&[20, decimals], authority.as_ref(), &[0]])
+    let (mint_authority, freeze_authority) = (*authority, None);
+    let initialize =
+        TokenInstruction::InitializeMint2 { decimals, mint_authority, freeze_authority };
+    initialize.instruction(program, &[*mint])
 }
 
 /// Initializes a token account in an account of [`ACCOUNT_BYTES`] that the token program owns.
@@ -36,8 +38,7 @@ pub fn initialize_account(
     mint: &Pubkey,
     owner: &Pubkey,
 ) -> Instruction {
-    let accounts = vec![AccountMeta::new(*account, false), AccountMeta::new_readonly(*mint, false)];
-    instruction(program, accounts, &[&[18], owner.as_ref()])
+    TokenInstruction::InitializeAccount3 { owner: *owner }.instruction(program, &[*account, *mint])
 }
 
 /// Mints tokens, in the mint's smallest unit. The mint authority signs.
@@ -49,12 +50,7 @@ pub fn mint_to(
     authority: &Pubkey,
     amount: u64,
 ) -> Instruction {
-    let accounts = vec![
-        AccountMeta::new(*mint, false),
-        AccountMeta::new(*account, false),
-        AccountMeta::new_readonly(*authority, true),
-    ];
-    instruction(program, accounts, &[&[7], &amount.to_le_bytes()])
+    TokenInstruction::MintTo { amount }.instruction(program, &[*mint, *account, *authority])
 }
 
 /// Transfers tokens, in the mint's smallest unit. The owner signs.
@@ -66,12 +62,7 @@ pub fn transfer(
     owner: &Pubkey,
     amount: u64,
 ) -> Instruction {
-    let accounts = vec![
-        AccountMeta::new(*from, false),
-        AccountMeta::new(*to, false),
-        AccountMeta::new_readonly(*owner, true),
-    ];
-    instruction(program, accounts, &[&[3], &amount.to_le_bytes()])
+    TokenInstruction::Transfer { amount }.instruction(program, &[*from, *to, *owner])
 }
 
 /// Transfers tokens and checks mint and decimals. The owner signs. Mints with a transfer fee or a
@@ -86,13 +77,8 @@ pub fn transfer_checked(
     amount: u64,
     decimals: u8,
 ) -> Instruction {
-    let accounts = vec![
-        AccountMeta::new(*from, false),
-        AccountMeta::new_readonly(*mint, false),
-        AccountMeta::new(*to, false),
-        AccountMeta::new_readonly(*owner, true),
-    ];
-    instruction(program, accounts, &[&[12], &amount.to_le_bytes(), &[decimals]])
+    let transfer = TokenInstruction::TransferChecked { token_amount: amount, decimals };
+    transfer.instruction(program, &[*from, *mint, *to, *owner])
 }
 
 /// Creates an owner's associated token account. The payer signs.
@@ -103,43 +89,34 @@ pub fn create_associated(
     owner: &Pubkey,
     mint: &Pubkey,
 ) -> Instruction {
-    let accounts = vec![
-        AccountMeta::new(*payer, true),
-        AccountMeta::new(associated_address(program, owner, mint), false),
-        AccountMeta::new_readonly(*owner, false),
-        AccountMeta::new_readonly(*mint, false),
-        AccountMeta::new_readonly(system_program::ID, false),
-        AccountMeta::new_readonly(*program, false),
-    ];
-    instruction(&ASSOCIATED_TOKEN.id, accounts, &[&[0]])
+    let account = associated_address(program, owner, mint);
+    AssociatedTokenInstruction::Create {}
+        .instruction(&ASSOCIATED_TOKEN.id, &[*payer, account, *owner, *mint, *program])
 }
 
 /// Returns the data of a mint without extensions.
 #[must_use]
 pub fn mint_data(authority: &Pubkey, supply: u64, decimals: u8) -> Vec<u8> {
-    let mut data = vec![1, 0, 0, 0];
-    data.extend(authority.as_ref());
-    data.extend(supply.to_le_bytes());
-    data.extend([decimals, 1]);
-    data.resize(MINT_BYTES, 0);
-    data
+    let mint = Mint {
+        mint_authority: COption(Some(*authority)),
+        supply,
+        decimals,
+        is_initialized: true,
+        freeze_authority: COption(None),
+    };
+    mint.bytes()
 }
 
 /// Returns the data of a token account without extensions.
 #[must_use]
 pub fn account_data(mint: &Pubkey, owner: &Pubkey, amount: u64) -> Vec<u8> {
-    let mut data = [mint.as_ref(), owner.as_ref(), &amount.to_le_bytes()].concat();
-    // No delegate, state initialized, not native, no close authority.
-    data.resize(108, 0);
-    data.push(1);
-    data.resize(ACCOUNT_BYTES, 0);
-    data
+    selkie_layout::token::TokenAccount::new(*mint, *owner, amount).bytes()
 }
 
 /// Returns the amount that the data of a token account hold; `None` if they are too short.
 #[must_use]
 pub fn amount(data: &[u8]) -> Option<u64> {
-    Some(u64::from_le_bytes(*data.get(64..)?.first_chunk()?))
+    ACCOUNT.amount.get(data)
 }
 
 /// Mints and token accounts set up without transactions.
@@ -172,7 +149,7 @@ impl Svm {
         if is_native(&address) {
             return Err(AccountError::NativeMint);
         }
-        let holds = [crate::AccountFilter::Memcmp(0, address.as_ref())];
+        let holds = [crate::AccountFilter::Memcmp(ACCOUNT.mint.offset, address.as_ref())];
         let accounts = self.program_accounts(program, &holds).into_iter();
         let accounts = accounts.filter_map(|(_, account)| TokenAccount::read(&account.into()));
         let amounts = accounts.filter(|it| it.mint == address).map(|it| it.amount);

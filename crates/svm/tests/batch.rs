@@ -12,9 +12,11 @@ use selkie_svm::{
     Transaction, Workspace, process, process_batch, process_batch_into, sysvars::Clock,
 };
 use solana_hash::Hash;
+use solana_keypair::{Keypair, Signer};
 use solana_message::{
     Message, MessageHeader, VersionedMessage, compiled_instruction::CompiledInstruction, v0,
 };
+use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
@@ -281,11 +283,11 @@ fn transaction_of(kind: Kind, payer: u8, from: u8, to: u8, seen: u8, salt: u8) -
     Transaction::new(transaction, FeatureSet::mainnet()).unwrap()
 }
 
-const OPTIONS: ProcessOptions = ProcessOptions {
-    verify_signatures: false,
-    engine: selkie_svm::Engine::Interpreter,
-    budget: None,
-};
+/// Returns options that verify signatures if the transactions are signed.
+fn options(transactions: &[Transaction]) -> ProcessOptions {
+    let verify_signatures = transactions.iter().any(|it| it.signatures()[0] != Signature::default());
+    ProcessOptions { verify_signatures, engine: selkie_svm::Engine::Interpreter, budget: None }
+}
 
 fn commit(store: &mut Store, outcome: &Outcome) {
     for (key, account) in outcome.iter().flat_map(|it| it.writes()) {
@@ -312,7 +314,7 @@ fn one_by_one_with(
             blockhash_queue: &blockhash_queue,
             programs,
         };
-        let outcome = process(transaction, &chain, &OPTIONS, None, &mut workspace);
+        let outcome = process(transaction, &chain, &options(transactions), None, &mut workspace);
         commit(&mut store, &outcome);
         if outcome.is_ok() {
             blockhash_queue.add_processed(*transaction.blockhash(), transaction.message_id());
@@ -340,7 +342,7 @@ fn process_all_into(
         programs: &ProgramCache::new(),
     };
     let mut workspace = BatchWorkspace::default();
-    process_batch_into(outcomes, transactions, &chain, &OPTIONS, threads, &mut workspace);
+    process_batch_into(outcomes, transactions, &chain, &options(transactions), threads, &mut workspace);
 }
 
 fn at_once_with(
@@ -358,7 +360,7 @@ fn at_once_with(
         programs,
     };
     let mut workspace = BatchWorkspace::default();
-    let outcomes = process_batch(transactions, &chain, &OPTIONS, threads, &mut workspace);
+    let outcomes = process_batch(transactions, &chain, &options(transactions), threads, &mut workspace);
     for outcome in &outcomes {
         commit(&mut store, outcome);
     }
@@ -463,6 +465,42 @@ fn equal_messages_are_processed_once() {
     }
 }
 
+/// Signatures are verified ahead, on any thread; every third one here is invalid.
+#[test]
+fn signatures_are_verified_as_one_by_one() {
+    let payers: Vec<_> = (1..=3).map(|byte| Keypair::new_from_array([byte; 32])).collect();
+    let mut store = store(8);
+    for payer in &payers {
+        let lamports = 1_000_000_000;
+        store.insert(payer.pubkey(), Account { lamports, ..Account::default() }.into());
+    }
+    let sign = |salt: u8| {
+        let payer = &payers[usize::from(salt) % payers.len()];
+        let VersionedMessage::Legacy(mut message) =
+            transaction(1, 1, 2, 3 + salt % 5, salt).signed().message().clone()
+        else {
+            panic!("the message is legacy");
+        };
+        message.account_keys[0] = payer.pubkey();
+        let mut signed =
+            VersionedTransaction::try_new(VersionedMessage::Legacy(message), &[payer]).unwrap();
+        if salt % 3 == 2 {
+            signed.signatures[0] = Signature::from([salt; 64]);
+        }
+        Transaction::new(signed, FeatureSet::mainnet()).unwrap()
+    };
+    let transactions: Vec<_> = (0..60).map(sign).collect();
+    let (expected, store_expected) = one_by_one(&transactions, store.clone());
+    for (index, outcome) in expected.iter().enumerate() {
+        let is_refused = *outcome == Err(TransactionError::SignatureFailure);
+        assert_eq!(is_refused, index % 3 == 2, "transaction {index}: {outcome:?}");
+    }
+    for threads in 1..5 {
+        let (outcomes, left) = at_once(&transactions, store.clone(), threads);
+        assert_eq!((&outcomes, &left), (&expected, &store_expected), "{threads} threads");
+    }
+}
+
 /// Transactions that write nothing are skipped: later ones see the state of those before them.
 #[test]
 fn transactions_that_write_nothing_are_skipped_in_writer_chains() {
@@ -499,5 +537,5 @@ fn a_panic_in_one_thread_ends_the_batch() {
         programs: &programs,
     };
     let transactions: Vec<_> = (0..8).map(|salt| transaction(1, 1, 2, 3, salt)).collect();
-    process_batch(&transactions, &chain, &OPTIONS, 3, &mut BatchWorkspace::default());
+    process_batch(&transactions, &chain, &options(&transactions), 3, &mut BatchWorkspace::default());
 }

@@ -1,10 +1,11 @@
 //! The `Close` instruction of loader v3: closes a buffer or a program, and pays out its lamports.
 
+use selkie_layout::loader::UNINITIALIZED_BYTES;
 use selkie_svm::{InstructionError, InvokeContext, ProgramEntry, Pubkey};
 
 use super::{
     AuthorityMessages, check_authority,
-    state::{State, UNINITIALIZED_BYTES},
+    state::{self, State},
 };
 use crate::{
     checks::{clock, refuse},
@@ -23,7 +24,7 @@ pub(super) fn close(context: &mut InvokeContext<'_>) -> Result<(), InstructionEr
         let why = "Recipient is the same as the account being closed";
         return refuse(context, why, InstructionError::InvalidArgument);
     }
-    let state = State::at(context, CLOSED)?;
+    let state = state::at(context, CLOSED)?;
     context.borrow(CLOSED)?.set_data_len(UNINITIALIZED_BYTES)?;
     match state {
         State::Uninitialized => {
@@ -70,7 +71,7 @@ fn close_program(
         let why = "Program was deployed in this block already";
         return refuse(context, why, InstructionError::InvalidArgument);
     }
-    let State::Program { program_data } = State::at(context, PROGRAM)? else {
+    let State::Program { program_data } = state::at(context, PROGRAM)? else {
         return refuse(context, "Invalid Program account", InstructionError::InvalidArgument);
     };
     if program_data != key {

@@ -1,13 +1,13 @@
 //! The `DeployWithMaxDataLen` instruction of loader v3: makes a program of a buffer.
 
+use selkie_layout::system;
 use selkie_svm::{
     AccountMeta, Instruction, InstructionError, InvokeContext, Pubkey, cost::ACCOUNT_BYTES_MAX,
     find_program_address, sysvars::Rent,
 };
-use solana_sdk_ids::system_program;
 
 use super::{
-    state::{BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
+    state::{self, BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
     verify::{self, File},
 };
 use crate::{
@@ -56,7 +56,7 @@ pub(super) fn deploy(
 /// Returns the address of the program account, which must be uninitialized, long enough and rent
 /// exempt.
 fn check_program(context: &mut InvokeContext<'_>, rent: &Rent) -> Result<Pubkey, InstructionError> {
-    if State::at(context, PROGRAM)? != State::Uninitialized {
+    if state::at(context, PROGRAM)? != State::Uninitialized {
         let why = "Program account already initialized";
         return refuse(context, why, InstructionError::AccountAlreadyInitialized);
     }
@@ -122,16 +122,10 @@ fn create_account(
     space: u64,
     owner: &Pubkey,
 ) -> Result<Instruction, InstructionError> {
-    let mut data = vec![0; 4];
-    data.extend(lamports.to_le_bytes());
-    data.extend(space.to_le_bytes());
-    data.extend(owner.to_bytes());
-    let accounts = vec![
-        AccountMeta::new(context.key(PAYER)?, true),
-        AccountMeta::new(context.key(PROGRAM_DATA)?, true),
-        AccountMeta::new(context.key(BUFFER)?, false),
-    ];
-    Ok(Instruction { program_id: system_program::ID, accounts, data })
+    let (payer, program_data) = (context.key(PAYER)?, context.key(PROGRAM_DATA)?);
+    let mut create = system::create_account(&payer, &program_data, lamports, space, owner);
+    create.accounts.push(AccountMeta::new(context.key(BUFFER)?, false));
+    Ok(create)
 }
 
 /// Checks that instruction account `index` is a writable buffer whose authority signed.
@@ -149,7 +143,7 @@ pub(super) fn check_buffer(
         let why = "Buffer account not owned by loader";
         return refuse(context, why, InstructionError::IncorrectProgramId);
     }
-    let State::Buffer { authority } = State::of(&buffer)? else {
+    let State::Buffer { authority } = state::of(&buffer)? else {
         return refuse(context, "Invalid Buffer account", InstructionError::InvalidArgument);
     };
     if authority != Some(context.key(authority_index)?) {

@@ -1,13 +1,10 @@
 //! The `ExtendProgram` instruction of loader v3: makes a programdata account longer.
 
-use selkie_svm::{
-    AccountMeta, Feature, Instruction, InstructionError, InvokeContext, Pubkey,
-    cost::ACCOUNT_BYTES_MAX,
-};
-use solana_sdk_ids::system_program;
+use selkie_layout::system::transfer;
+use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey, cost::ACCOUNT_BYTES_MAX};
 
 use super::{
-    state::State,
+    state::{self, State},
     verify::{self, File},
 };
 use crate::{
@@ -36,7 +33,7 @@ pub(super) fn extend(
     let additional = usize::try_from(additional_bytes).unwrap_or(usize::MAX);
     let len = new_len(context, additional)?;
     let slot_now = clock(context)?.slot;
-    let State::ProgramData { slot, authority } = State::at(context, PROGRAM_DATA)? else {
+    let State::ProgramData { slot, authority } = state::at(context, PROGRAM_DATA)? else {
         let why = "ProgramData state is invalid";
         return refuse(context, why, InstructionError::InvalidAccountData);
     };
@@ -86,7 +83,7 @@ fn check_accounts(context: &mut InvokeContext<'_>) -> Result<Pubkey, Instruction
         let why = "Program account not owned by loader";
         return refuse(context, why, InstructionError::InvalidAccountOwner);
     }
-    let State::Program { program_data } = State::of(&program)? else {
+    let State::Program { program_data } = state::of(&program)? else {
         let why = "Invalid Program account";
         return refuse(context, why, InstructionError::InvalidAccountData);
     };
@@ -116,10 +113,4 @@ fn new_len(context: &mut InvokeContext<'_>, additional: usize) -> Result<usize, 
         return refuse(context, why, InstructionError::InvalidArgument);
     }
     Ok(new_len)
-}
-
-fn transfer(from: &Pubkey, to: &Pubkey, lamports: u64) -> Instruction {
-    let accounts = vec![AccountMeta::new(*from, true), AccountMeta::new(*to, false)];
-    let data = [2_u32.to_le_bytes().as_slice(), &lamports.to_le_bytes()].concat();
-    Instruction { program_id: system_program::ID, accounts, data }
 }

@@ -18,10 +18,11 @@ mod upgrade;
 mod v4;
 mod verify;
 
+use selkie_layout::loader::LoaderInstruction;
 use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey};
 
 pub use self::extend::EXTENSION_BYTES_MIN;
-use self::state::{BUFFER_HEADER_BYTES, LoaderInstruction, State};
+use self::state::{BUFFER_HEADER_BYTES, State};
 pub(crate) use self::{
     old::{V1_COMPUTE_UNITS, V2_COMPUTE_UNITS, process_v1, process_v2},
     v4::{V4_COMPUTE_UNITS, process_v4},
@@ -38,15 +39,17 @@ pub(crate) fn process_v3(context: &mut InvokeContext<'_>) -> Result<(), Instruct
     let data = context.instruction().data.clone();
     let instruction = LoaderInstruction::read(&data);
     match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
-        LoaderInstruction::InitializeBuffer => initialize_buffer(context),
+        LoaderInstruction::InitializeBuffer {} => initialize_buffer(context),
         LoaderInstruction::Write { offset, bytes } => write(context, offset, bytes),
         LoaderInstruction::DeployWithMaxDataLen { max_data_len } => {
+            let max_data_len = usize::try_from(max_data_len)
+                .map_err(|_| InstructionError::InvalidInstructionData)?;
             deploy::deploy(context, max_data_len)
         }
-        LoaderInstruction::Upgrade => upgrade::upgrade(context),
-        LoaderInstruction::SetAuthority => set_authority(context),
-        LoaderInstruction::SetAuthorityChecked => set_authority_checked(context),
-        LoaderInstruction::Close => close::close(context),
+        LoaderInstruction::Upgrade {} => upgrade::upgrade(context),
+        LoaderInstruction::SetAuthority {} => set_authority(context),
+        LoaderInstruction::SetAuthorityChecked {} => set_authority_checked(context),
+        LoaderInstruction::Close {} => close::close(context),
         LoaderInstruction::ExtendProgram { additional_bytes } => {
             extend::extend(context, additional_bytes)
         }
@@ -55,7 +58,7 @@ pub(crate) fn process_v3(context: &mut InvokeContext<'_>) -> Result<(), Instruct
 
 fn initialize_buffer(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     context.check_accounts(2)?;
-    if State::at(context, 0)? != State::Uninitialized {
+    if state::at(context, 0)? != State::Uninitialized {
         let why = "Buffer account already initialized";
         return refuse(context, why, InstructionError::AccountAlreadyInitialized);
     }
@@ -69,7 +72,7 @@ fn write(
     bytes: &[u8],
 ) -> Result<(), InstructionError> {
     context.check_accounts(2)?;
-    let State::Buffer { authority } = State::at(context, 0)? else {
+    let State::Buffer { authority } = state::at(context, 0)? else {
         return refuse(context, "Invalid Buffer account", InstructionError::InvalidAccountData);
     };
     check_authority(context, &AuthorityMessages::BUFFER, authority, 1)?;
@@ -143,7 +146,7 @@ fn check_authority(
 fn set_authority(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     context.check_accounts(2)?;
     let new = context.key(2).ok();
-    let state = match State::at(context, 0)? {
+    let state = match state::at(context, 0)? {
         State::Buffer { authority } => {
             if new.is_none() {
                 let why = "Buffer authority is not optional";
@@ -172,7 +175,7 @@ fn set_authority_checked(context: &mut InvokeContext<'_>) -> Result<(), Instruct
     }
     context.check_accounts(3)?;
     let new = context.key(2)?;
-    let (messages, authority, state) = match State::at(context, 0)? {
+    let (messages, authority, state) = match state::at(context, 0)? {
         State::Buffer { authority } => {
             (AuthorityMessages::BUFFER, authority, State::Buffer { authority: Some(new) })
         }

@@ -3,16 +3,14 @@
 //! Mainnet has disabled the instructions of each by a feature; programs deployed before keep
 //! running. The program account itself must sign, so only its creator can write to it.
 
+use selkie_layout::loader::OldLoaderInstruction;
 use selkie_svm::{Feature, InstructionError, InvokeContext, Loader};
 
 use super::{
     verify::{self, File},
     write_at,
 };
-use crate::{
-    checks::{is_signer, refuse},
-    wire::{Malformed, Reader},
-};
+use crate::checks::{is_signer, refuse};
 
 /// The cost of every instruction of loader v1.
 pub(crate) const V1_COMPUTE_UNITS: u64 = 1140;
@@ -20,24 +18,6 @@ pub(crate) const V1_COMPUTE_UNITS: u64 = 1140;
 pub(crate) const V2_COMPUTE_UNITS: u64 = 570;
 
 const PROGRAM: usize = 0;
-
-/// An instruction of loader v1 or v2.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum LoaderInstruction<'a> {
-    Write { offset: u32, bytes: &'a [u8] },
-    Finalize,
-}
-
-impl<'a> LoaderInstruction<'a> {
-    fn read(data: &'a [u8]) -> Result<Self, Malformed> {
-        let mut it = Reader::instruction(data);
-        Ok(match it.u32()? {
-            0 => Self::Write { offset: it.u32()?, bytes: it.counted()? },
-            1 => Self::Finalize,
-            _ => return Err(Malformed),
-        })
-    }
-}
 
 pub(crate) fn process_v1(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     if context.has(Feature::DisableDeprecatedLoader) {
@@ -61,14 +41,14 @@ fn process(context: &mut InvokeContext<'_>, loader: Loader) -> Result<(), Instru
         return refuse(context, why, InstructionError::IncorrectProgramId);
     }
     let data = context.instruction().data.clone();
-    let instruction = LoaderInstruction::read(&data);
+    let instruction = OldLoaderInstruction::read(&data);
     match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
-        LoaderInstruction::Write { offset, bytes } => {
+        OldLoaderInstruction::Write { offset, bytes } => {
             check_signed(context, "Program account did not sign")?;
             check_not_final(context)?;
             write_at(context, usize::try_from(offset).unwrap_or(usize::MAX), bytes)
         }
-        LoaderInstruction::Finalize => {
+        OldLoaderInstruction::Finalize {} => {
             check_signed(context, "key[0] did not sign the transaction")?;
             finalize(context, loader)
         }

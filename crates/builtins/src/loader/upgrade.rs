@@ -5,7 +5,7 @@ use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey, cost::ACCOUNT
 use super::{
     AuthorityMessages, check_authority,
     deploy::{check_buffer, copy_file, file_len},
-    state::{BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
+    state::{self, BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
     verify::{self, File},
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(super) fn upgrade(context: &mut InvokeContext<'_>) -> Result<(), Instruction
         let why = "Buffer account balance too low to fund upgrade";
         return refuse(context, why, InstructionError::InsufficientFunds);
     }
-    let State::ProgramData { slot, authority } = State::at(context, PROGRAM_DATA)? else {
+    let State::ProgramData { slot, authority } = state::at(context, PROGRAM_DATA)? else {
         let why = "Invalid ProgramData account";
         return refuse(context, why, InstructionError::InvalidAccountData);
     };
@@ -80,7 +80,7 @@ fn check_program(context: &mut InvokeContext<'_>) -> Result<Pubkey, InstructionE
         let why = "Program account not owned by loader";
         return refuse(context, why, InstructionError::IncorrectProgramId);
     }
-    let State::Program { program_data } = State::of(&program)? else {
+    let State::Program { program_data } = state::of(&program)? else {
         let why = "Invalid Program account";
         return refuse(context, why, InstructionError::InvalidAccountData);
     };

@@ -1,17 +1,14 @@
 //! The system program: creates, allocates, assigns and funds accounts; nonce accounts.
 
 mod accounts;
-mod instruction;
 mod nonce;
 
+use selkie_layout::system::SystemInstruction;
 use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey};
 
 pub(crate) use self::accounts::with_seed;
 
-use self::{
-    accounts::{Address, allocate, assign, create, transfer, transfer_with_seed},
-    instruction::SystemInstruction,
-};
+use self::accounts::{Address, allocate, assign, create, transfer, transfer_with_seed};
 
 /// The cost of every instruction of the system program.
 pub(crate) const COMPUTE_UNITS: u64 = 150;
@@ -76,17 +73,19 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
             context.check_accounts(2)?;
             transfer(context, 0, 1, lamports)
         }
-        SystemInstruction::TransferWithSeed { lamports, from_seed, from_owner } => {
+        SystemInstruction::TransferWithSeed { lamports, source_seed, source_owner } => {
             context.check_accounts(3)?;
-            transfer_with_seed(context, from_seed, &from_owner, lamports)
+            transfer_with_seed(context, source_seed, &source_owner, lamports)
         }
-        SystemInstruction::AdvanceNonceAccount => nonce::advance(context),
-        SystemInstruction::WithdrawNonceAccount(lamports) => nonce::withdraw(context, lamports),
-        SystemInstruction::InitializeNonceAccount(authority) => {
-            nonce::initialize(context, authority)
+        SystemInstruction::AdvanceNonce {} => nonce::advance(context),
+        SystemInstruction::WithdrawFromNonce { lamports } => nonce::withdraw(context, lamports),
+        SystemInstruction::InitializeNonce { nonce_authority } => {
+            nonce::initialize(context, nonce_authority)
         }
-        SystemInstruction::AuthorizeNonceAccount(authority) => nonce::authorize(context, authority),
-        SystemInstruction::UpgradeNonceAccount => nonce::upgrade(context),
+        SystemInstruction::AuthorizeNonce { new_authorized } => {
+            nonce::authorize(context, new_authorized)
+        }
+        SystemInstruction::UpgradeNonce {} => nonce::upgrade(context),
     }
 }
 

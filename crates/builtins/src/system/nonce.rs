@@ -1,12 +1,13 @@
 //! Nonce accounts: each stores a durable nonce, used in place of a recent blockhash.
 
+use selkie_layout::system::{FeeCalculator, NONCE_ACCOUNT, NonceAccount};
 use selkie_svm::{BorrowedAccount, InstructionError, InvokeContext, Pubkey, nonce::durable_nonce};
 use solana_sdk_ids::system_program;
 
 use super::SystemError;
 use crate::{
     checks::{has_recent_blockhashes_at, minimum_balance, refuse, rent_at},
-    wire::{Malformed, Reader, store},
+    wire::{Malformed, store},
 };
 
 /// The state of a nonce account.
@@ -30,32 +31,39 @@ impl Nonce {
     }
 
     fn read(data: &[u8]) -> Result<Self, Malformed> {
-        let mut it = Reader::new(data);
-        let is_legacy = match it.u32()? {
-            0 => true,
-            1 => false,
+        let is_legacy = match NONCE_ACCOUNT.version.get(data) {
+            Some(0) => true,
+            Some(1) => false,
             _ => return Err(Malformed),
         };
-        let state = match it.u32()? {
-            0 => None,
-            1 => Some(Initialized {
-                authority: it.pubkey()?,
-                durable_nonce: it.array()?,
-                lamports_per_signature: it.u64()?,
-            }),
+        let state = match NONCE_ACCOUNT.state.get(data) {
+            Some(0) => None,
+            Some(1) => {
+                let it = NonceAccount::at_start_of(data).ok_or(Malformed)?;
+                Some(Initialized {
+                    authority: it.authority,
+                    durable_nonce: it.blockhash,
+                    lamports_per_signature: it.fee_calculator.lamports_per_signature,
+                })
+            }
             _ => return Err(Malformed),
         };
         Ok(Self { is_legacy, state })
     }
 
     fn write(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(80);
-        bytes.extend(u32::from(!self.is_legacy).to_le_bytes());
-        bytes.extend(u32::from(self.state.is_some()).to_le_bytes());
-        if let Some(state) = self.state {
-            bytes.extend(state.authority.to_bytes());
-            bytes.extend(state.durable_nonce);
-            bytes.extend(state.lamports_per_signature.to_le_bytes());
+        let state = self.state.as_ref();
+        let lamports_per_signature = state.map_or(0, |it| it.lamports_per_signature);
+        let account = NonceAccount {
+            version: u32::from(!self.is_legacy),
+            state: u32::from(state.is_some()),
+            authority: state.map(|it| it.authority).unwrap_or_default(),
+            blockhash: state.map(|it| it.durable_nonce).unwrap_or_default(),
+            fee_calculator: FeeCalculator { lamports_per_signature },
+        };
+        let mut bytes = account.bytes();
+        if state.is_none() {
+            bytes.truncate(NONCE_ACCOUNT.state.end());
         }
         bytes
     }

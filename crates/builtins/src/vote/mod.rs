@@ -2,12 +2,15 @@
 
 pub(crate) mod account;
 mod error;
-mod instruction;
 mod state;
 mod tower;
 mod votes;
 
 use selkie_crypto::bls12_381;
+use selkie_layout::vote::{
+    BlsKey, CommissionKind, CompactTower, Tower, Vote, VoteAuthorize, VoteInit, VoteInitV2,
+    VoteInstruction,
+};
 use selkie_svm::{
     Feature, InstructionError, InvokeContext, Pubkey,
     sysvars::{Clock, Rent},
@@ -16,12 +19,8 @@ use solana_sdk_ids::{system_program, sysvar, vote};
 
 use self::{
     error::VoteError,
-    instruction::{
-        BlsKey, CommissionKind, Seed, VoteAuthorize, VoteInit, VoteInitV2, VoteInstruction,
-    },
     state::{VOTE_ACCOUNT_BYTES, VoteState, basis_points},
     tower::{Now, SlotHash},
-    votes::{Tower, Vote},
 };
 use crate::{
     checks::{check_distinct, clock, clock_at, is_signer, minimum_balance, rent, rent_at},
@@ -40,40 +39,65 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     let data = context.instruction().data.clone();
     let instruction = VoteInstruction::read(&data);
     match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
-        VoteInstruction::InitializeAccount(init) => initialize(context, &init),
-        VoteInstruction::Authorize(new, kind) => {
+        VoteInstruction::Initialize { init } => initialize(context, &init),
+        VoteInstruction::Authorize { new_authority, authority_type } => {
             let clock = clock_at(context, 1)?;
-            authorize(context, new, kind, Signers::OfInstruction, &clock)
+            authorize(context, new_authority, authority_type, Signers::OfInstruction, &clock)
         }
-        VoteInstruction::AuthorizeChecked(kind) => {
+        VoteInstruction::AuthorizeChecked { authority_type } => {
             let new = checked_authority(context)?;
             let clock = clock_at(context, 1)?;
-            authorize(context, new, kind, Signers::OfInstruction, &clock)
+            authorize(context, new, authority_type, Signers::OfInstruction, &clock)
         }
-        VoteInstruction::AuthorizeWithSeed(seed, new) => {
+        VoteInstruction::AuthorizeWithSeed {
+            authority_type: kind,
+            authority_owner: owner,
+            authority_seed: seed,
+            new_authority,
+        } => {
             context.check_accounts(3)?;
-            authorize_with_seed(context, new, &seed)
+            authorize_with_seed(context, new_authority, &Seed { kind, owner, seed })
         }
-        VoteInstruction::AuthorizeCheckedWithSeed(seed) => {
+        VoteInstruction::AuthorizeCheckedWithSeed {
+            authority_type: kind,
+            authority_owner: owner,
+            authority_seed: seed,
+        } => {
             let new = checked_authority(context)?;
-            authorize_with_seed(context, new, &seed)
+            authorize_with_seed(context, new, &Seed { kind, owner, seed })
         }
-        VoteInstruction::UpdateValidatorIdentity => update_identity(context),
-        VoteInstruction::UpdateCommission(percent) => update_commission(context, percent),
-        VoteInstruction::UpdateCommissionBps { commission_bps, kind } => {
-            update_commission_bps(context, commission_bps, kind)
+        VoteInstruction::UpdateValidatorIdentity {} => update_identity(context),
+        VoteInstruction::UpdateCommission { commission } => update_commission(context, commission),
+        VoteInstruction::UpdateCommissionBps { commission_bps, commission_kind } => {
+            update_commission_bps(context, commission_bps, commission_kind)
         }
-        VoteInstruction::UpdateCommissionCollector(kind) => update_collector(context, kind),
-        VoteInstruction::Vote(vote) => cast_votes(context, &vote),
-        VoteInstruction::UpdateVoteState(tower) => {
+        VoteInstruction::UpdateCommissionCollector { commission_kind } => {
+            update_collector(context, commission_kind)
+        }
+        // The hash of a switch proof is ignored, as by agave.
+        VoteInstruction::Vote { vote } | VoteInstruction::VoteSwitch { vote, .. } => {
+            cast_votes(context, &vote)
+        }
+        VoteInstruction::UpdateVoteState { vote_state_update: tower }
+        | VoteInstruction::UpdateVoteStateSwitch { vote_state_update: tower, .. }
+        | VoteInstruction::CompactUpdateVoteState { vote_state_update: CompactTower(tower) }
+        | VoteInstruction::CompactUpdateVoteStateSwitch {
+            vote_state_update: CompactTower(tower),
+            ..
+        } => {
             check_legacy(context)?;
             update_tower(context, tower)
         }
-        VoteInstruction::TowerSync(tower) => update_tower(context, tower),
-        VoteInstruction::Withdraw(lamports) => withdraw(context, lamports),
-        VoteInstruction::InitializeAccountV2(init) => initialize_v2(context, &init),
+        VoteInstruction::TowerSync { tower_sync }
+        | VoteInstruction::TowerSyncSwitch { tower_sync, .. } => {
+            update_tower(context, tower_sync.tower.0)
+        }
+        VoteInstruction::Withdraw { lamports } => withdraw(context, lamports),
+        VoteInstruction::InitializeV2 { init } => initialize_v2(context, &init),
         // Disabled until block revenue sharing is active (SIMD-0123).
-        VoteInstruction::DepositDelegatorRewards => Err(InstructionError::InvalidInstructionData),
+        VoteInstruction::DepositDelegatorRewards { .. } => {
+            Err(InstructionError::InvalidInstructionData)
+        }
     }
 }
 
@@ -95,6 +119,13 @@ fn check_possession(context: &mut InvokeContext<'_>, bls: &BlsKey) -> Result<(),
     } else {
         Err(InstructionError::InvalidArgument)
     }
+}
+
+/// The current authority as an address derived from the base that signs.
+struct Seed<'a> {
+    kind: VoteAuthorize,
+    owner: Pubkey,
+    seed: &'a str,
 }
 
 /// The signers that an instruction accepts.
@@ -158,7 +189,7 @@ fn initialize_v2(
     check_uninitialized(context)?;
     check_signer(context, &init.node)?;
     let collectors = [collector(context, 2, &rent)?, collector(context, 3, &rent)?];
-    check_possession(context, &init.bls)?;
+    check_possession(context, &init.bls_key())?;
     VoteState::with_bls(init, collectors, clock.epoch).save(context)
 }
 

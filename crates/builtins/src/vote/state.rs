@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use selkie_layout::vote::{Lockout, VoteInit, VoteInitV2};
 use selkie_svm::{InstructionError, InvokeContext, Pubkey};
 
-use super::{
-    error::VoteError,
-    instruction::{VoteInit, VoteInitV2},
-    votes::{LandedVote, Lockout},
-};
+use super::{error::VoteError, votes::LandedVote};
 use crate::{
     checks::minimum_balance,
     wire::{Malformed, Reader, store},
@@ -61,12 +58,12 @@ impl VoteState {
     pub(super) fn new(address: Pubkey, init: &VoteInit, epoch: u64) -> Self {
         Self {
             node: init.node,
-            withdrawer: init.withdrawer,
+            withdrawer: init.authorized_withdrawer,
             inflation_rewards_collector: address,
             block_revenue_collector: init.node,
             inflation_rewards_commission_bps: basis_points(init.commission),
             block_revenue_commission_bps: FULL_COMMISSION_BPS,
-            voters: BTreeMap::from([(epoch, init.voter)]),
+            voters: BTreeMap::from([(epoch, init.authorized_voter)]),
             ..Self::default()
         }
     }
@@ -79,13 +76,13 @@ impl VoteState {
     ) -> Self {
         Self {
             node: init.node,
-            withdrawer: init.withdrawer,
+            withdrawer: init.authorized_withdrawer,
             inflation_rewards_collector,
             block_revenue_collector,
             inflation_rewards_commission_bps: init.inflation_rewards_commission_bps,
             block_revenue_commission_bps: init.block_revenue_commission_bps,
-            bls_key: Some(init.bls.key),
-            voters: BTreeMap::from([(epoch, init.voter)]),
+            bls_key: Some(init.authorized_voter_bls_pubkey),
+            voters: BTreeMap::from([(epoch, init.authorized_voter)]),
             ..Self::default()
         }
     }
@@ -158,7 +155,7 @@ impl VoteState {
         }
         let vote = |it: &mut Reader<'_>| {
             let latency = if version == Version::V1_14_11 { 0 } else { it.u8()? };
-            let lockout = Lockout { slot: it.u64()?, confirmations: it.u32()? };
+            let lockout = Lockout { slot: it.u64()?, confirmation_count: it.u32()? };
             Ok(LandedVote { latency, lockout })
         };
         state.votes = it.list(vote)?.into();
@@ -195,7 +192,7 @@ impl VoteState {
         for LandedVote { latency, lockout } in &self.votes {
             write(&[*latency]);
             write(&lockout.slot.to_le_bytes());
-            write(&lockout.confirmations.to_le_bytes());
+            write(&lockout.confirmation_count.to_le_bytes());
         }
         write(&[self.root.is_some().into()]);
         write(self.root.map(u64::to_le_bytes).as_ref().map_or(&[], |root| root.as_slice()));
@@ -238,7 +235,7 @@ mod tests {
 
     fn full() -> VoteState {
         let key = |byte| Pubkey::new_from_array([byte; 32]);
-        let lockout = |slot| Lockout { slot, confirmations: 31 };
+        let lockout = |slot| Lockout { slot, confirmation_count: 31 };
         VoteState {
             node: key(1),
             withdrawer: key(2),

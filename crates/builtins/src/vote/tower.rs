@@ -1,9 +1,11 @@
 //! Tower rules: lockouts that double with each later vote, and credits for votes that become root.
 
+use selkie_layout::vote::{Lockout, Tower, Vote};
+
 use super::{
     error::VoteError,
     state::VoteState,
-    votes::{CONFIRMATIONS_MAX, LandedVote, Lockout, Tower, Vote},
+    votes::{CONFIRMATIONS_MAX, LandedVote, last_locked_out},
 };
 
 /// The maximum number of votes above the root.
@@ -93,7 +95,7 @@ impl VoteState {
         if self.last_voted_slot().is_some_and(|last| slot <= last) {
             return;
         }
-        while self.votes.back().is_some_and(|vote| vote.lockout.last_locked_out() < slot) {
+        while self.votes.back().is_some_and(|vote| last_locked_out(vote.lockout) < slot) {
             self.votes.pop_back();
         }
         if self.votes.len() == LOCKOUTS_MAX
@@ -102,14 +104,14 @@ impl VoteState {
             self.root = Some(rooted.lockout.slot);
             self.add_credits(now.epoch, rooted.credits());
         }
-        let lockout = Lockout { slot, confirmations: 1 };
+        let lockout = Lockout { slot, confirmation_count: 1 };
         self.votes.push_back(LandedVote { latency: latency(slot, now), lockout });
         let depth = self.votes.len();
         for (index, LandedVote { lockout, .. }) in self.votes.iter_mut().enumerate() {
             // A vote is confirmed again only once the stack above it exceeds its confirmations.
-            let confirmed = usize::try_from(lockout.confirmations).unwrap_or(usize::MAX);
+            let confirmed = usize::try_from(lockout.confirmation_count).unwrap_or(usize::MAX);
             if depth > index.saturating_add(confirmed) {
-                lockout.confirmations = lockout.confirmations.saturating_add(1);
+                lockout.confirmation_count = lockout.confirmation_count.saturating_add(1);
             }
         }
     }
@@ -255,12 +257,12 @@ impl VoteState {
             if old.lockout.slot > vote.lockout.slot {
                 new.next();
             } else if old.lockout.slot < vote.lockout.slot {
-                if old.lockout.last_locked_out() >= vote.lockout.slot {
+                if last_locked_out(old.lockout) >= vote.lockout.slot {
                     return Err(VoteError::LockoutConflict);
                 }
                 current.next();
             } else {
-                if vote.lockout.confirmations < old.lockout.confirmations {
+                if vote.lockout.confirmation_count < old.lockout.confirmation_count {
                     return Err(VoteError::ConfirmationRollBack);
                 }
                 vote.latency = old.latency;
@@ -319,10 +321,10 @@ impl LandedVote {
 fn check_order(tower: &Tower) -> Result<(), VoteError> {
     let mut previous: Option<&Lockout> = None;
     for lockout in &tower.lockouts {
-        if lockout.confirmations == 0 {
+        if lockout.confirmation_count == 0 {
             return Err(VoteError::ZeroConfirmations);
         }
-        if lockout.confirmations > CONFIRMATIONS_MAX {
+        if lockout.confirmation_count > CONFIRMATIONS_MAX {
             return Err(VoteError::ConfirmationTooLarge);
         }
         // A tower without votes has its root at slot 0.
@@ -333,10 +335,10 @@ fn check_order(tower: &Tower) -> Result<(), VoteError> {
             if previous.slot >= lockout.slot {
                 return Err(VoteError::SlotsNotOrdered);
             }
-            if previous.confirmations <= lockout.confirmations {
+            if previous.confirmation_count <= lockout.confirmation_count {
                 return Err(VoteError::ConfirmationsNotOrdered);
             }
-            if lockout.slot > previous.last_locked_out() {
+            if lockout.slot > last_locked_out(*previous) {
                 return Err(VoteError::NewVoteStateLockoutMismatch);
             }
         }
@@ -387,7 +389,7 @@ mod tests {
     #[test]
     fn credits_fall_with_latency_from_16_to_1() {
         let credits = |latency| {
-            LandedVote { latency, lockout: Lockout { slot: 0, confirmations: 0 } }.credits()
+            LandedVote { latency, lockout: Lockout { slot: 0, confirmation_count: 0 } }.credits()
         };
         let expected = [(0, 1), (1, 16), (2, 16), (3, 15), (17, 1), (18, 1), (255, 1)];
         for (latency, earned) in expected {

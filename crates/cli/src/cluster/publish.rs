@@ -8,12 +8,10 @@ use selkie::{
     Account, AccountMeta, Hash, Instruction, Keypair, Message, Pubkey, ReadableAccount as _,
     Receipt, Signer as _, VersionedMessage, VersionedTransaction, ids, loader, programs,
 };
+use selkie_layout::lookup_table;
 use serde_json::json;
 
 use crate::{client::Landed, cluster::Cluster, sent, ui::Advise as _};
-
-/// Offset of the addresses in a lookup table (`solana-address-lookup-table-interface`).
-const LOOKUP_TABLE_HEADER_BYTES: usize = 56;
 
 /// The first bytes of an instruction of loader v3 that writes into a buffer.
 const WRITE: [u8; 4] = [1, 0, 0, 0];
@@ -155,8 +153,8 @@ impl Cluster {
 
 /// Returns the addresses in the data of a lookup table.
 pub(crate) fn lookup_addresses(data: &[u8]) -> Vec<Pubkey> {
-    let addresses = data.get(LOOKUP_TABLE_HEADER_BYTES..).unwrap_or_default();
-    addresses.as_chunks().0.iter().copied().map(Pubkey::new_from_array).collect()
+    let addresses = lookup_table::addresses(data).unwrap_or_default();
+    addresses.iter().copied().map(Pubkey::new_from_array).collect()
 }
 
 /// Whether a transaction does nothing but write into a buffer, in any order with others.

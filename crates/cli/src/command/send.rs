@@ -11,6 +11,7 @@ use selkie::{
     AddressLookupTableAccount, Keypair, Message, Pubkey, VersionedMessage, VersionedTransaction,
     fixture::Fixture, ids, v0,
 };
+use selkie_layout::compute_budget::{self, ComputeBudgetInstruction};
 use selkie_replay::ReplayFile;
 use serde_json::json;
 
@@ -126,16 +127,13 @@ fn compile(
 
 /// Returns the compute budget instructions for the arguments.
 fn budget(args: &SendArgs) -> Vec<selkie::Instruction> {
-    let heap = args.heap.map(|bytes| [&[1][..], &bytes.to_le_bytes()].concat());
-    let limit = args.limit.map(|units| [&[2][..], &units.to_le_bytes()].concat());
-    let price = args.price.map(|price| [&[3][..], &price.to_le_bytes()].concat());
+    let heap = args.heap.map(|bytes| ComputeBudgetInstruction::RequestHeapFrame { bytes });
+    let limit = args.limit.map(|units| ComputeBudgetInstruction::SetComputeUnitLimit { units });
+    let price = args
+        .price
+        .map(|micro_lamports| ComputeBudgetInstruction::SetComputeUnitPrice { micro_lamports });
     let all = [heap, limit, price].into_iter().flatten();
-    all.map(|data| selkie::Instruction {
-        program_id: ids::compute_budget::ID,
-        accounts: Vec::new(),
-        data,
-    })
-    .collect()
+    all.map(|it| it.instruction(&compute_budget::ID, &[])).collect()
 }
 
 fn lookup_table(session: &mut Session, text: &str) -> Result<AddressLookupTableAccount> {

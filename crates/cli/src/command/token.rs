@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{AccountFilter, Instruction, Keypair, Pubkey, Signer as _, programs, system, token};
+use selkie_layout::token::{ACCOUNT, AccountType, MINT};
 use serde_json::json;
 
 use crate::{
@@ -19,11 +20,6 @@ use crate::{
     session::Session,
     ui::{Advise as _, Status, Ui},
 };
-
-/// Offset of the owner in the data of a token account.
-const OWNER_OFFSET: usize = 32;
-/// Offset of the decimals in the data of a mint.
-const DECIMALS_OFFSET: usize = 44;
 
 pub(crate) fn run(ui: &mut Ui, args: &TokenArgs) -> Result<Status> {
     match &args.command {
@@ -49,10 +45,10 @@ impl Mint {
         let shown = session.names.show(&address);
         let account = session.account(&address)?.filter(|it| programs::is_token_program(&it.owner));
         let data = account.as_ref().map(|it| &it.data[..]).unwrap_or_default();
-        let is_mint = data.len() == token::MINT_BYTES || data.get(token::ACCOUNT_BYTES) == Some(&1);
-        match (account.as_ref(), data.get(DECIMALS_OFFSET)) {
+        let is_mint = AccountType::of(data) == Some(AccountType::Mint);
+        match (account.as_ref(), MINT.decimals.get(data)) {
             (Some(account), Some(decimals)) if is_mint => {
-                Ok(Self { address, program: account.owner, decimals: *decimals })
+                Ok(Self { address, program: account.owner, decimals })
             }
             _ => Err(anyhow!("no mint at {shown}"))
                 .advise("`selkie token create-mint NAME` creates one"),
@@ -206,12 +202,12 @@ fn balance(ui: &mut Ui, args: &BalanceArgs) -> Result<Status> {
     let mut rows = Vec::new();
     session.cluster().fetch_tokens(&owner)?;
     for (address, data) in token_accounts(&session, &owner) {
-        let Some(mint) = data.first_chunk().copied().map(Pubkey::new_from_array) else { continue };
+        let Some(mint) = ACCOUNT.mint.get(&data) else { continue };
         if only.as_ref().is_some_and(|only| only.address != mint) {
             continue;
         }
         let of_mint = session.account(&mint)?;
-        let decimals = of_mint.and_then(|it| it.data.get(DECIMALS_OFFSET).copied()).unwrap_or(0);
+        let decimals = of_mint.and_then(|it| MINT.decimals.get(&it.data)).unwrap_or(0);
         rows.push((address, mint, token::amount(&data).unwrap_or(0), decimals));
     }
     if ui.json {
@@ -245,7 +241,7 @@ fn token_accounts(session: &Session, owner: &Pubkey) -> Vec<(Pubkey, Vec<u8>)> {
     if let Some(account) = account.filter(|it| it.data.len() >= token::ACCOUNT_BYTES) {
         return vec![(*owner, account.data)];
     }
-    let is_owned = [AccountFilter::Memcmp(OWNER_OFFSET, owner.as_ref())];
+    let is_owned = [AccountFilter::Memcmp(ACCOUNT.owner.offset, owner.as_ref())];
     let of = |program: &Pubkey| session.svm().program_accounts(program, &is_owned);
     let all = [programs::TOKEN.id, programs::TOKEN_2022.id].map(|program| of(&program)).concat();
     let is_long =

@@ -2,6 +2,10 @@
 
 use core::fmt;
 
+use selkie_layout::{
+    token::{self, ACCOUNT, AccountState, MINT},
+    wire::COption,
+};
 use selkie_svm::{
     AccountStore,
     sysvars::{Rent, minimum_balance},
@@ -10,9 +14,7 @@ use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccoun
 use solana_pubkey::Pubkey;
 
 use super::{
-    ACCOUNT_BYTES, AMOUNT, CLOSE_AUTHORITY, DELEGATE, DELEGATED_AMOUNT, NATIVE, NATIVE_MINT, STATE,
-    SUPPLY, TokenAccount, associated_address, extensions, is_mint, is_native, native_mint,
-    number_at,
+    NATIVE_MINT, TokenAccount, associated_address, extensions, is_mint, is_native, native_mint,
 };
 use crate::TOKEN_2022;
 
@@ -24,6 +26,15 @@ pub enum TokenState {
     Initialized = 1,
     /// Its tokens cannot be transferred.
     Frozen = 2,
+}
+
+impl From<TokenState> for AccountState {
+    fn from(state: TokenState) -> Self {
+        match state {
+            TokenState::Initialized => Self::Initialized,
+            TokenState::Frozen => Self::Frozen,
+        }
+    }
 }
 
 /// A change of a token account. `None` leaves a field as it is; an account that is created has then
@@ -189,18 +200,18 @@ impl Mint {
     /// Returns a new account of the mint, as the token program makes it.
     fn new_account(&self, owner: &Pubkey, is_associated: bool, rent: &Rent) -> AccountSharedData {
         let (program, mint) = (*self.account.owner(), self.account.data());
-        let mut data = vec![0; ACCOUNT_BYTES];
-        data[..32].copy_from_slice(self.key.as_ref());
-        data[32..64].copy_from_slice(owner.as_ref());
-        data[STATE] = TokenState::Initialized as u8;
+        let mut data = token::TokenAccount::new(self.key, *owner, 0).bytes();
         if program == TOKEN_2022.id {
-            data[STATE] = extensions::default_state(mint).unwrap_or(data[STATE]);
+            if let (Some(state), Some(byte)) =
+                (extensions::default_state(mint), data.get_mut(ACCOUNT.state.offset))
+            {
+                *byte = state;
+            }
             data.extend(extensions::of_new_account(mint, is_associated));
         }
         let lamports = minimum_balance(rent, data.len());
         if is_native(&self.key) {
-            data[NATIVE] = 1;
-            data[NATIVE + 4..NATIVE + 12].copy_from_slice(&lamports.to_le_bytes());
+            let _ = ACCOUNT.is_native.put(&mut data, &COption(Some(lamports)));
         }
         Account { lamports, data, owner: program, executable: false, rent_epoch: u64::MAX }.into()
     }
@@ -214,7 +225,7 @@ fn apply(
     rent: &Rent,
 ) -> Result<(), TokenEditError> {
     let wrong = TokenEditError::NotTheAccount(*address);
-    let before = number_at(account.data(), AMOUNT).ok_or(wrong)?;
+    let before = ACCOUNT.amount.get(account.data()).ok_or(wrong)?;
     if let Some(amount) = edit.amount
         && is_native(&edit.mint)
     {
@@ -222,10 +233,10 @@ fn apply(
     }
     let data = account.data_as_mut_slice();
     put_all(edit, data).ok_or(wrong)?;
-    let has_delegate = data.get(DELEGATE) == Some(&1);
+    let has_delegate = ACCOUNT.delegate.get(data).is_some_and(|it| it.0.is_some());
     match (has_delegate, edit.delegated_amount) {
         (false, Some(1..)) => Err(TokenEditError::NoDelegate(*address)),
-        (false, _) => put(data, DELEGATED_AMOUNT, &[0; 8]).ok_or(wrong),
+        (false, _) => ACCOUNT.delegated_amount.put(data, &0).ok_or(wrong),
         (true, _) => Ok(()),
     }
 }
@@ -233,26 +244,26 @@ fn apply(
 /// Gives a native account the lamports of its amount. What it has in addition, it keeps.
 fn wrap(account: &mut AccountSharedData, before: u64, amount: u64, rent: &Rent) {
     let exempt = minimum_balance(rent, account.data().len());
-    let reserve = number_at(account.data(), NATIVE + 4).unwrap_or(exempt);
+    let reserve = ACCOUNT.is_native.get(account.data()).and_then(|it| it.0).unwrap_or(exempt);
     let besides = account.lamports().saturating_sub(before).max(reserve);
     account.set_lamports(besides.saturating_add(amount));
 }
 
 fn put_all(edit: &TokenEdit, data: &mut [u8]) -> Option<()> {
     if let Some(amount) = edit.amount {
-        put(data, AMOUNT, &amount.to_le_bytes())?;
+        ACCOUNT.amount.put(data, &amount)?;
     }
-    if let Some(delegate) = &edit.delegate {
-        put_option(data, DELEGATE, delegate.as_ref())?;
+    if let Some(delegate) = edit.delegate {
+        ACCOUNT.delegate.put(data, &COption(delegate))?;
     }
     if let Some(amount) = edit.delegated_amount {
-        put(data, DELEGATED_AMOUNT, &amount.to_le_bytes())?;
+        ACCOUNT.delegated_amount.put(data, &amount)?;
     }
     if let Some(state) = edit.state {
-        put(data, STATE, &[state as u8])?;
+        ACCOUNT.state.put(data, &state.into())?;
     }
-    if let Some(authority) = &edit.close_authority {
-        put_option(data, CLOSE_AUTHORITY, authority.as_ref())?;
+    if let Some(authority) = edit.close_authority {
+        ACCOUNT.close_authority.put(data, &COption(authority))?;
     }
     Some(())
 }
@@ -290,21 +301,10 @@ fn with_supply(
     let Some(mut account) = accounts.account(mint).filter(|it| is_counted && is_mint(it)) else {
         return Ok(None);
     };
-    let supply = number_at(account.data(), SUPPLY).unwrap_or(0);
+    let supply = MINT.supply.get(account.data()).unwrap_or(0);
     // A supply that was set without counting does not become negative.
     let supply = supply.saturating_sub(removed).checked_add(added);
     let supply = supply.ok_or(TokenEditError::Supply(*mint))?;
-    put(account.data_as_mut_slice(), SUPPLY, &supply.to_le_bytes());
+    let _ = MINT.supply.put(account.data_as_mut_slice(), &supply);
     Ok(Some((*mint, account)))
-}
-
-fn put(data: &mut [u8], offset: usize, bytes: &[u8]) -> Option<()> {
-    data.get_mut(offset..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
-    Some(())
-}
-
-/// Writes an optional address: a tag of 4 bytes, then the address.
-fn put_option(data: &mut [u8], offset: usize, key: Option<&Pubkey>) -> Option<()> {
-    put(data, offset, &u32::from(key.is_some()).to_le_bytes())?;
-    put(data, offset.checked_add(4)?, key.map_or(&[0; 32], |key| key.as_array()))
 }

@@ -1,7 +1,7 @@
 //! Extensions of Token-2022: which ones an account has because of its mint
 //! (spl-token-2022: `get_required_init_account_extensions`).
 
-use super::{ACCOUNT_BYTES, TYPE_ACCOUNT};
+use selkie_layout::token::{self, AccountType};
 
 /// Extensions of mints.
 const TRANSFER_FEE_CONFIG: u16 = 1;
@@ -34,15 +34,7 @@ fn required_by(mint_extension: u16) -> &'static [Extension] {
 
 /// Iterates over the extensions of a mint: types and data.
 fn of_mint(mint: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    let mut rest = mint.get(ACCOUNT_BYTES.saturating_add(1)..).unwrap_or_default();
-    core::iter::from_fn(move || {
-        let (kind, after) = rest.split_first_chunk()?;
-        let (len, after) = after.split_first_chunk()?;
-        let (data, after) = after.split_at_checked(u16::from_le_bytes(*len).into())?;
-        rest = after;
-        // Zeros follow the last extension.
-        Some((u16::from_le_bytes(*kind), data)).filter(|(kind, _)| *kind != 0)
-    })
+    token::extensions(mint).map_while(Result::ok)
 }
 
 /// Returns the state in which accounts of a mint begin, if the mint says so.
@@ -60,7 +52,7 @@ pub(super) fn of_new_account(mint: &[u8], is_associated: bool) -> Vec<u8> {
             all.push(*extension);
         }
     }
-    let mut bytes = if all.is_empty() { Vec::new() } else { vec![TYPE_ACCOUNT] };
+    let mut bytes = if all.is_empty() { Vec::new() } else { vec![AccountType::Account as u8] };
     for Extension(kind, len) in all {
         bytes.extend(kind.to_le_bytes());
         bytes.extend(len.to_le_bytes());

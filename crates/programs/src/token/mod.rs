@@ -1,12 +1,16 @@
-//! Mints and token accounts: their layout, and changes that no transaction makes.
+//! Mints and token accounts: what they hold, and changes that no transaction makes.
 //!
-//! The layouts are those of SPL Token; Token-2022 appends a type and extensions (spl-token:
-//! `state.rs`, spl-token-2022: `extension/mod.rs`). Invariant: an account that is made or changed here
+//! Invariant: an account that is made or changed here
 //! is one that the token program could have made, and the supply of its mint covers it.
 
 mod edit;
 mod extensions;
 
+pub use selkie_layout::token::{ACCOUNT_BYTES, MINT_BYTES};
+use selkie_layout::{
+    token::{ACCOUNT, AccountType, MINT, Mint},
+    wire::COption,
+};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
@@ -14,16 +18,6 @@ pub use self::edit::{
     TokenEdit, TokenEditError, TokenState, Written, edit_associated_account, new_account,
 };
 use crate::{ASSOCIATED_TOKEN, TOKEN, is_token_program};
-
-/// The size of a mint without extensions, in bytes.
-pub const MINT_BYTES: usize = 82;
-/// The size of a token account without extensions, in bytes.
-pub const ACCOUNT_BYTES: usize = 165;
-/// The size of a multisig account, which has no type behind it.
-const MULTISIG_BYTES: usize = 355;
-/// The types that Token-2022 writes behind the state of an account with extensions.
-const TYPE_MINT: u8 = 1;
-const TYPE_ACCOUNT: u8 = 2;
 
 /// The mint of wrapped lamports of the token program, which is part of the genesis.
 pub const NATIVE_MINT: Pubkey =
@@ -34,16 +28,6 @@ pub const NATIVE_MINT_2022: Pubkey =
 const NATIVE_DECIMALS: u8 = 9;
 /// What the genesis of clusters gives to the native mint.
 const NATIVE_MINT_LAMPORTS: u64 = 1_000_000_000;
-
-const SUPPLY: usize = 36;
-const DECIMALS: usize = 44;
-const IS_INITIALIZED: usize = 45;
-const AMOUNT: usize = 64;
-const DELEGATE: usize = 72;
-const STATE: usize = 108;
-const NATIVE: usize = 109;
-const DELEGATED_AMOUNT: usize = 121;
-const CLOSE_AUTHORITY: usize = 129;
 
 /// A token account.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,18 +47,18 @@ impl TokenAccount {
     #[must_use]
     pub fn read(account: &AccountSharedData) -> Option<Self> {
         let data = account.data();
-        if !is_token_program(account.owner()) || !is_type(data, ACCOUNT_BYTES, TYPE_ACCOUNT) {
+        let is_account = AccountType::of(data) == Some(AccountType::Account);
+        if !is_token_program(account.owner())
+            || !is_account
+            || *data.get(ACCOUNT.state.offset)? == 0
+        {
             return None;
         }
-        if *data.get(STATE)? == 0 {
-            return None;
-        }
-        let has_delegate = data.get(DELEGATE..)?.first_chunk() == Some(&1_u32.to_le_bytes());
         Some(Self {
-            mint: key_at(data, 0)?,
-            owner: key_at(data, 32)?,
-            amount: number_at(data, AMOUNT)?,
-            delegate: key_at(data, DELEGATE.saturating_add(4)).filter(|_| has_delegate),
+            mint: ACCOUNT.mint.get(data)?,
+            owner: ACCOUNT.owner.get(data)?,
+            amount: ACCOUNT.amount.get(data)?,
+            delegate: ACCOUNT.delegate.get(data).and_then(|it| it.0),
         })
     }
 }
@@ -86,17 +70,16 @@ pub fn decimals(mint: &Pubkey, account: Option<&AccountSharedData>) -> Option<u8
         return Some(NATIVE_DECIMALS);
     }
     let account = account.filter(|account| is_mint(account))?;
-    account.data().get(DECIMALS).copied()
+    MINT.decimals.get(account.data())
 }
 
 /// Returns whether an account is an initialized mint.
 #[must_use]
 pub fn is_mint(account: &AccountSharedData) -> bool {
     let data = account.data();
-    let is_long = data.len() > ACCOUNT_BYTES && is_type(data, ACCOUNT_BYTES, TYPE_MINT);
     is_token_program(account.owner())
-        && (data.len() == MINT_BYTES || is_long)
-        && data.get(IS_INITIALIZED) == Some(&1)
+        && AccountType::of(data) == Some(AccountType::Mint)
+        && MINT.is_initialized.get(data) == Some(true)
 }
 
 /// Returns whether a mint is one of wrapped lamports, whose supply is not counted.
@@ -108,8 +91,14 @@ pub fn is_native(mint: &Pubkey) -> bool {
 /// Returns the account of [`NATIVE_MINT`].
 #[must_use]
 pub fn native_mint() -> AccountSharedData {
-    let mut data = vec![0; MINT_BYTES];
-    (data[DECIMALS], data[IS_INITIALIZED]) = (NATIVE_DECIMALS, 1);
+    let mint = Mint {
+        mint_authority: COption(None),
+        supply: 0,
+        decimals: NATIVE_DECIMALS,
+        is_initialized: true,
+        freeze_authority: COption(None),
+    };
+    let data = mint.bytes();
     let lamports = NATIVE_MINT_LAMPORTS;
     Account { lamports, data, owner: TOKEN.id, executable: false, rent_epoch: u64::MAX }.into()
 }
@@ -119,17 +108,4 @@ pub fn native_mint() -> AccountSharedData {
 pub fn associated_address(program: &Pubkey, owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     let seeds = [owner.as_ref(), program.as_ref(), mint.as_ref()];
     Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN.id).0
-}
-
-/// Returns whether data have this size, or this type behind it.
-fn is_type(data: &[u8], bytes: usize, kind: u8) -> bool {
-    data.len() == bytes || data.len() != MULTISIG_BYTES && data.get(ACCOUNT_BYTES) == Some(&kind)
-}
-
-fn key_at(data: &[u8], offset: usize) -> Option<Pubkey> {
-    Some(Pubkey::new_from_array(*data.get(offset..)?.first_chunk()?))
-}
-
-fn number_at(data: &[u8], offset: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*data.get(offset..)?.first_chunk()?))
 }

@@ -62,16 +62,16 @@ pub(super) fn get_token_account_balance(
     let (key, view) = key_and_view(call, params)?;
     let account = token_program_account(&view, &key, "not a Token account")?;
     let token = TokenAccount::read(account.data()).ok_or_else(|| invalid("not a Token account"))?;
-    call.fetch(&[token.mint])?;
-    let (_, scale) = mint(&call.node.view(CommitmentLevel::Processed), &token.mint)?;
-    Ok(with_context(view.slot(), token_amount(token.amount, &scale)))
+    call.fetch(&[token.base.mint])?;
+    let (_, scale) = mint(&call.node.view(CommitmentLevel::Processed), &token.base.mint)?;
+    Ok(with_context(view.slot(), token_amount(token.base.amount, &scale)))
 }
 
 pub(super) fn get_token_supply(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let (key, view) = key_and_view(call, params)?;
     let account = token_program_account(&view, &key, "not a Token mint")?;
     let mint = Mint::read(account.data()).ok_or_else(|| invalid("mint could not be unpacked"))?;
-    Ok(with_context(view.slot(), token_amount(mint.supply, &mint.scale(view.now()))))
+    Ok(with_context(view.slot(), token_amount(mint.base.supply, &mint.scale(view.now()))))
 }
 
 pub(super) fn get_token_largest_accounts(
@@ -84,7 +84,7 @@ pub(super) fn get_token_largest_accounts(
         return Err(invalid("not a Token mint"));
     }
     let amount = |(address, account): &(Pubkey, AccountSharedData)| {
-        TokenAccount::read(account.data()).map(|token| (token.amount, *address))
+        TokenAccount::read(account.data()).map(|token| (token.base.amount, *address))
     };
     let mut accounts: Vec<(u64, Pubkey)> =
         view.token_accounts(TokenIndex::Mint, &key).iter().filter_map(amount).collect();
@@ -140,7 +140,7 @@ fn by_index(
     let is_wanted = |(_, account): &(Pubkey, AccountSharedData)| {
         *account.owner() == program
             && mint.is_none_or(|mint| {
-                TokenAccount::read(account.data()).is_some_and(|token| token.mint == mint)
+                TokenAccount::read(account.data()).is_some_and(|token| token.base.mint == mint)
             })
     };
     let accounts: Vec<_> = view.token_accounts(index, &key).into_iter().filter(is_wanted).collect();

@@ -1,33 +1,23 @@
 //! Extensions of Token-2022's accounts and mints, as clients see them.
 
+use selkie_layout::token::{self, extension::ExtensionType};
 use serde_json::{Value, json};
 
-use crate::{
-    parsed::{
-        extension_table::{FEE, INTEREST, ROWS, SCALED, type_name},
-        layout::read_object,
-    },
-    reader::Reader,
-};
+use crate::parsed::layout::read_object;
 
-/// The extensions of an account: their numbers and states, in order.
+/// The extensions of an account: their types and states, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Extensions<'a>(Vec<(u16, &'a [u8])>);
+pub(crate) struct Extensions<'a>(Vec<(ExtensionType, &'a [u8])>);
 
 impl<'a> Extensions<'a> {
-    /// Reads the list behind the account's type: number, length and state of each. What follows a
-    /// damaged entry is ignored, as is a list with an unknown number.
-    pub(crate) fn read(bytes: &'a [u8]) -> Self {
-        let mut reader = Reader::new(bytes);
-        let mut found = Vec::new();
-        while let Some(number) = reader.u16().filter(|number| *number != 0) {
-            let state = reader.u16().and_then(|len| reader.take(usize::from(len)));
-            let (Some(state), Some(_)) = (state, type_name(number)) else {
-                return Self::default();
-            };
-            found.push((number, state));
-        }
-        Self(found)
+    /// Reads the extensions of a mint or token account. There are none if one of them is damaged, or has
+    /// an unknown number.
+    pub(crate) fn read(data: &'a [u8]) -> Self {
+        let known = token::extensions(data).map(|it| {
+            let (number, state) = it.ok()?;
+            Some((ExtensionType::of(number)?, state))
+        });
+        Self(known.collect::<Option<_>>().unwrap_or_default())
     }
 
     /// Returns whether there are none.
@@ -37,33 +27,30 @@ impl<'a> Extensions<'a> {
 
     /// Returns the state of the interest-bearing extension.
     pub(crate) fn interest(&self) -> Option<&'a [u8]> {
-        self.state(INTEREST)
+        self.state(ExtensionType::InterestBearingConfig)
     }
 
     /// Returns the state of the scaled-amount extension.
     pub(crate) fn multiplier(&self) -> Option<&'a [u8]> {
-        self.state(SCALED)
+        self.state(ExtensionType::ScaledUiAmount)
     }
 
-    fn state(&self, number: u16) -> Option<&'a [u8]> {
-        self.0.iter().find(|(it, _)| *it == number).map(|(_, state)| *state)
+    fn state(&self, kind: ExtensionType) -> Option<&'a [u8]> {
+        self.0.iter().find(|(it, _)| *it == kind).map(|(_, state)| *state)
     }
 
     /// Returns the extensions as clients see them.
     pub(crate) fn shown(&self) -> Value {
-        self.0.iter().map(|(number, state)| show(*number, state)).collect()
+        self.0.iter().map(|(kind, state)| show(*kind, state)).collect()
     }
 }
 
-fn show(number: u16, state: &[u8]) -> Value {
-    let unknown = || json!({ "extension": "unparseableExtension" });
-    let Some(row) = ROWS.get(usize::from(number)) else { return unknown() };
-    let Some(layout) = row.state else { return json!({ "extension": row.name }) };
-    if row.size.is_some_and(|size| size != state.len()) {
-        return unknown();
-    }
-    match read_object(state, &layout.replace("FEE", FEE)) {
+fn show(kind: ExtensionType, state: &[u8]) -> Value {
+    let row = kind.row();
+    let Some(fields) = row.state else { return json!({ "extension": row.name }) };
+    let is_whole = row.size.is_none_or(|size| size == state.len());
+    match is_whole.then(|| read_object(state, fields)).flatten() {
         Some(fields) => json!({ "extension": row.name, "state": fields }),
-        None => unknown(),
+        None => json!({ "extension": "unparseableExtension" }),
     }
 }

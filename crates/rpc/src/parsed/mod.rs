@@ -1,7 +1,6 @@
 //! The encoding `jsonParsed`: accounts and instructions with names.
 
 pub(crate) mod accounts;
-mod extension_table;
 pub(crate) mod extensions;
 pub(crate) mod instructions;
 pub(crate) mod layout;

@@ -4,6 +4,7 @@
 //! program, which are read before any instruction is executed (agave:
 //! `solana-compute-budget-instruction`); transactions of version 1 have them in their message.
 
+use selkie_layout::compute_budget::ComputeBudgetInstruction;
 use solana_instruction_error::InstructionError;
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
@@ -141,19 +142,21 @@ impl Requests {
 
     /// Adds the request of one instruction. Trailing bytes are allowed.
     fn add(&mut self, index: u8, data: &[u8]) -> Result<(), TransactionError> {
-        let short = || data.get(1..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
-        let long = || data.get(1..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
-        let error = InstructionError::InvalidInstructionData;
-        let malformed = || TransactionError::InstructionError(index, error.clone());
-        let repeated = match data.first() {
-            Some(1) => {
-                let bytes = short().ok_or_else(malformed)?;
+        let malformed =
+            || TransactionError::InstructionError(index, InstructionError::InvalidInstructionData);
+        let repeated = match ComputeBudgetInstruction::read(data).map_err(|_| malformed())? {
+            ComputeBudgetInstruction::RequestHeapFrame { bytes } => {
                 self.heap_bytes.replace((index, bytes)).is_some()
             }
-            Some(2) => self.compute_units.replace(short().ok_or_else(malformed)?).is_some(),
-            Some(3) => self.price.replace(long().ok_or_else(malformed)?).is_some(),
-            Some(4) => self.loaded_bytes.replace(short().ok_or_else(malformed)?).is_some(),
-            _ => return Err(malformed()),
+            ComputeBudgetInstruction::SetComputeUnitLimit { units } => {
+                self.compute_units.replace(units).is_some()
+            }
+            ComputeBudgetInstruction::SetComputeUnitPrice { micro_lamports } => {
+                self.price.replace(micro_lamports).is_some()
+            }
+            ComputeBudgetInstruction::SetLoadedAccountsDataSizeLimit { bytes } => {
+                self.loaded_bytes.replace(bytes).is_some()
+            }
         };
         if repeated { Err(TransactionError::DuplicateInstruction(index)) } else { Ok(()) }
     }

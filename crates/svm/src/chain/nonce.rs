@@ -1,8 +1,6 @@
 //! Durable nonces: accounts that store a value which transactions use in place of a recent blockhash.
-//!
-//! A nonce account is 80 bytes: version and state as u32, authority, durable nonce, lamports per
-//! signature (SDK: `solana-nonce`).
 
+use selkie_layout::system::{FeeCalculator, NONCE_ACCOUNT, NonceAccount};
 use sha2::{Digest, Sha256};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
@@ -10,7 +8,7 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::system_program;
 
 /// The length of a nonce account's data.
-pub const NONCE_BYTES: usize = 80;
+pub const NONCE_BYTES: usize = NONCE_ACCOUNT.bytes;
 
 /// Version 0, whose nonces are blockhashes. They are no longer valid.
 const LEGACY: u32 = 0;
@@ -34,17 +32,13 @@ impl Nonce {
     /// Reads the data of an account; `None` if they are not an initialized nonce.
     #[must_use]
     pub fn read(data: &[u8]) -> Option<Self> {
-        let number = |offset: usize| Some(u32::from_le_bytes(*data.get(offset..)?.first_chunk()?));
-        let bytes = |offset: usize| data.get(offset..)?.first_chunk::<32>().copied();
-        let version = number(0)?;
-        if ![LEGACY, CURRENT].contains(&version) || number(4)? != INITIALIZED {
-            return None;
-        }
-        Some(Self {
-            is_current: version == CURRENT,
-            authority: Pubkey::new_from_array(bytes(8)?),
-            durable_nonce: Hash::new_from_array(bytes(40)?),
-            lamports_per_signature: u64::from_le_bytes(*data.get(72..)?.first_chunk()?),
+        let nonce = NonceAccount::at_start_of(data)?;
+        let is_valid = [LEGACY, CURRENT].contains(&nonce.version) && nonce.state == INITIALIZED;
+        is_valid.then(|| Self {
+            is_current: nonce.version == CURRENT,
+            authority: nonce.authority,
+            durable_nonce: Hash::new_from_array(nonce.blockhash),
+            lamports_per_signature: nonce.fee_calculator.lamports_per_signature,
         })
     }
 
@@ -58,15 +52,15 @@ impl Nonce {
 
     /// Returns the account data of the nonce.
     #[must_use]
-    pub fn write(&self) -> [u8; NONCE_BYTES] {
-        let version = if self.is_current { CURRENT } else { LEGACY };
-        let mut data = [0; NONCE_BYTES];
-        data[..4].copy_from_slice(&version.to_le_bytes());
-        data[4..8].copy_from_slice(&INITIALIZED.to_le_bytes());
-        data[8..40].copy_from_slice(self.authority.as_ref());
-        data[40..72].copy_from_slice(self.durable_nonce.as_ref());
-        data[72..].copy_from_slice(&self.lamports_per_signature.to_le_bytes());
-        data
+    pub fn write(&self) -> Vec<u8> {
+        let nonce = NonceAccount {
+            version: if self.is_current { CURRENT } else { LEGACY },
+            state: INITIALIZED,
+            authority: self.authority,
+            blockhash: self.durable_nonce.to_bytes(),
+            fee_calculator: FeeCalculator { lamports_per_signature: self.lamports_per_signature },
+        };
+        nonce.bytes()
     }
 }
 

@@ -6,6 +6,9 @@
 //! deadlock. What a transaction waits for depends on those before it alone; so one thread plans ahead
 //! while the others already process.
 //!
+//! Signatures depend on nothing: threads verify those of later transactions while they wait, so that a
+//! block whose transactions all write to one account is verified on all threads.
+//!
 //! The accounts that a transaction writes stay in its outcome, where later transactions read them: so
 //! none waits for the readers of what it overwrites.
 
@@ -32,7 +35,7 @@ use crate::{
         chain_state::{ChainState, ProcessOptions},
         check::{check, is_reserved, verify_signatures},
         outcome::Processed,
-        process::process,
+        process::process_verified,
         thread_cache::AccountCache,
         workspace::Workspace,
     },
@@ -85,6 +88,7 @@ pub fn process_batch_into<S: AccountStore + Sync>(
         options,
         entries: outcomes.iter_mut().map(Entry::new).collect(),
         next: AtomicUsize::new(0),
+        unverified: AtomicUsize::new(0),
         is_abandoned: AtomicBool::new(false),
         unplanned_writes: RwLock::default(),
     };
@@ -124,6 +128,8 @@ struct Batch<'b, S> {
     entries: Vec<Entry<'b>>,
     /// The first transaction that no thread has taken.
     next: AtomicUsize,
+    /// The first transaction whose signatures no thread has begun to verify.
+    unverified: AtomicUsize,
     threads: usize,
     /// Whether a thread has panicked: the others must not wait for its results.
     is_abandoned: AtomicBool,
@@ -136,6 +142,8 @@ struct Batch<'b, S> {
 struct Entry<'o> {
     /// What the transaction waits for, once it is planned.
     plan: OnceLock<Planned>,
+    /// Whether its signatures are valid, once they are verified.
+    signatures: OnceLock<Result<(), TransactionError>>,
     /// The slot for the outcome, until a thread takes the transaction.
     slot: Mutex<Option<&'o mut Outcome>>,
     /// The outcome, once the transaction is processed.
@@ -145,7 +153,7 @@ struct Entry<'o> {
 impl<'o> Entry<'o> {
     fn new(slot: &'o mut Outcome) -> Self {
         let slot = Mutex::new(Some(slot));
-        Self { plan: OnceLock::new(), slot, outcome: OnceLock::new() }
+        Self { plan: OnceLock::new(), signatures: OnceLock::new(), slot, outcome: OnceLock::new() }
     }
 
     /// Returns the result, if the transaction was processed and not dropped.
@@ -244,13 +252,46 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         planned.is_some_and(|planned| planned.waits_for(index).all(is_done))
     }
 
-    /// Waits until `is_done` holds, or the batch is abandoned.
+    /// Waits until `is_done` holds, or the batch is abandoned. Meanwhile signatures are verified.
     fn wait(&self, is_done: impl Fn() -> bool) {
         let mut spins = 0_u32;
         while !is_done() && !self.is_abandoned.load(Ordering::Relaxed) {
+            if self.verify_next() {
+                continue;
+            }
             spins = spins.saturating_add(1);
             if spins < 100 { core::hint::spin_loop() } else { thread::yield_now() }
         }
+    }
+
+    /// Verifies the signatures of the first transaction of which no thread has; returns `false` if
+    /// there is none.
+    fn verify_next(&self) -> bool {
+        if !self.options.verify_signatures
+            || self.unverified.load(Ordering::Relaxed) >= self.entries.len()
+        {
+            return false;
+        }
+        let index = self.unverified.fetch_add(1, Ordering::Relaxed);
+        let (Some(transaction), Some(entry)) =
+            (self.transactions.get(index), self.entries.get(index))
+        else {
+            return false;
+        };
+        let is_first = entry.signatures.set(verify_signatures(transaction)).is_ok();
+        debug_assert!(is_first, "signatures are verified by one thread");
+        true
+    }
+
+    /// Returns whether the signatures of a transaction are valid, once some thread has verified them.
+    fn verified(&self, index: usize) -> Result<(), TransactionError> {
+        if !self.options.verify_signatures {
+            return Ok(());
+        }
+        while self.unverified.load(Ordering::Relaxed) <= index && self.verify_next() {}
+        let signatures = || self.entries.get(index).and_then(|entry| entry.signatures.get());
+        self.wait(|| signatures().is_some());
+        signatures().cloned().unwrap_or(Err(TransactionError::SignatureFailure))
     }
 
     fn process(
@@ -259,16 +300,14 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         accounts: &BatchAccounts<'_, '_, S>,
         workspace: &mut Workspace,
     ) -> Outcome {
+        self.verified(accounts.index)?;
         let ChainState { environment, blockhash_queue, programs, .. } = *self.chain;
         if self.has_processed(&accounts.planned.same) {
-            if self.options.verify_signatures {
-                verify_signatures(transaction)?;
-            }
             check(transaction, accounts, environment, blockhash_queue)?;
             return Err(TransactionError::AlreadyProcessed);
         }
         let chain = ChainState { accounts, environment, blockhash_queue, programs };
-        let processed = process(transaction, &chain, self.options, None, workspace)?;
+        let processed = process_verified(transaction, &chain, self.options, None, workspace)?;
         if accounts.planned.is_barrier {
             accounts.record_unplanned_writes(&processed);
         }

@@ -128,8 +128,8 @@ fn advance_nonce(
     let lamports_per_signature = environment.lamports_per_signature;
     let data = Nonce { durable_nonce: next, lamports_per_signature, ..*nonce }.write();
     let mut account = account.clone();
-    if let Some(bytes) = account.data_as_mut_slice().first_chunk_mut::<NONCE_BYTES>() {
-        *bytes = data;
+    if let Some(bytes) = account.data_as_mut_slice().get_mut(..data.len()) {
+        bytes.copy_from_slice(&data);
     }
     let key = checked.keys.get(*index).copied().unwrap_or_default();
     Ok(Box::new((key, account)))

@@ -38,6 +38,21 @@ pub fn process<S: AccountStore>(
     if options.verify_signatures {
         verify_signatures(transaction)?;
     }
+    process_verified(transaction, chain, options, inspector, workspace)
+}
+
+/// Processes a transaction whose signatures have been verified, or need not be.
+///
+/// # Errors
+/// As [`process`].
+#[inline]
+pub(crate) fn process_verified<S: AccountStore>(
+    transaction: &Transaction,
+    chain: &ChainState<'_, S>,
+    options: &ProcessOptions,
+    inspector: Option<&mut dyn Inspector>,
+    workspace: &mut Workspace,
+) -> Result<Box<Processed>, TransactionError> {
     let ChainState { accounts, environment, blockhash_queue, .. } = *chain;
     let mut checked = check(transaction, accounts, environment, blockhash_queue)?;
     if let Some(budget) = options.budget {

@@ -1,9 +1,16 @@
 //! Decodes the data of well-known accounts.
 
-use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system, token};
+use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system};
+use selkie_layout::{
+    kind::read_fields,
+    lookup_table::LookupTable,
+    sysvar,
+    token::{ACCOUNT, AccountState, AccountType, MINT, Mint, TokenAccount},
+    wire::{self, COption},
+};
 use serde_json::{Map, Value};
 
-use crate::{amount, cluster::lookup_addresses, session::Session};
+use crate::{amount, session::Session};
 
 /// The type of an account and its fields.
 pub(super) struct Decoded {
@@ -35,9 +42,8 @@ pub(super) fn fields(session: &Session, key: &Pubkey, account: &Account) -> Opti
 /// Returns the mint of a token account, whose decimals are needed to show amounts.
 pub(super) fn mint_of(account: &Account) -> Option<Pubkey> {
     let is_token = programs::is_token_program(&account.owner);
-    let is_account = is_token && account.data.len() >= token::ACCOUNT_BYTES;
-    let mint = account.data.first_chunk().filter(|_| is_account)?;
-    Some(Pubkey::new_from_array(*mint))
+    let is_account = is_token && account.data.len() >= ACCOUNT.bytes;
+    ACCOUNT.mint.get(&account.data).filter(|_| is_account)
 }
 
 /// Account data, and the session whose names are shown for addresses.
@@ -48,79 +54,49 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn bytes<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
-        self.data.get(at..)?.first_chunk().copied()
+    fn optional(self, key: COption<Pubkey>) -> String {
+        key.0.map_or_else(|| "none".to_owned(), |key| self.session.names.show(&key))
     }
 
-    fn u64(&self, at: usize) -> Option<u64> {
-        self.bytes(at).map(u64::from_le_bytes)
-    }
-
-    fn key(&self, at: usize) -> Option<Pubkey> {
-        self.bytes(at).map(Pubkey::new_from_array)
-    }
-
-    fn shown(&self, at: usize) -> Option<String> {
-        self.key(at).map(|key| self.session.names.show(&key))
-    }
-
-    /// Reads an optional address (`COption`): a tag of four bytes, then 32 bytes.
-    fn optional(&self, at: usize) -> Option<String> {
-        match u32::from_le_bytes(self.bytes(at)?) {
-            0 => Some("none".to_owned()),
-            _ => self.shown(at + 4),
-        }
-    }
-
-    /// Decodes a mint or token account (`spl-token-interface`); with extensions, a byte gives the type.
+    /// Decodes a mint or token account, with or without extensions.
     fn token(self) -> Option<Decoded> {
-        let kind = self.data.get(token::ACCOUNT_BYTES).copied();
-        match (self.data.len(), kind) {
-            (token::MINT_BYTES, _) | (_, Some(1)) => self.mint(),
-            (token::ACCOUNT_BYTES, _) | (_, Some(2)) => self.token_account(),
-            _ => None,
+        match AccountType::of(self.data)? {
+            AccountType::Mint => self.mint(),
+            AccountType::Account => self.token_account(),
         }
     }
 
     fn mint(self) -> Option<Decoded> {
-        let [decimals, is_initialized] = self.bytes(44)?;
-        if is_initialized != 1 {
-            return None;
-        }
+        let mint = Mint::of(self.data)?;
         let fields = vec![
-            ("supply", amount::show(self.u64(36)?, decimals)),
-            ("decimals", decimals.to_string()),
-            ("mint authority", self.optional(0)?),
-            ("freeze authority", self.optional(46)?),
+            ("supply", amount::show(mint.supply, mint.decimals)),
+            ("decimals", mint.decimals.to_string()),
+            ("mint authority", self.optional(mint.mint_authority)),
+            ("freeze authority", self.optional(mint.freeze_authority)),
         ];
         Some(Decoded { type_name: "mint", fields })
     }
 
     fn token_account(self) -> Option<Decoded> {
-        let mint = self.session.svm().account(&self.key(0)?);
-        let decimals = mint.and_then(|mint| mint.data.get(44).copied()).unwrap_or(0);
-        let state = match self.bytes(108)? {
-            [1] => "initialized",
-            [2] => "frozen",
-            _ => return None,
-        };
+        let account = TokenAccount::of(self.data)?;
+        let mint = self.session.svm().account(&account.mint);
+        let decimals = mint.and_then(|mint| MINT.decimals.get(&mint.data)).unwrap_or(0);
+        let is_frozen = account.state == AccountState::Frozen;
         let mut fields = vec![
-            ("mint", self.shown(0)?),
-            ("owner", self.shown(32)?),
-            ("amount", amount::show(self.u64(64)?, decimals)),
-            ("state", state.to_owned()),
+            ("mint", self.session.names.show(&account.mint)),
+            ("owner", self.session.names.show(&account.owner)),
+            ("amount", amount::show(account.amount, decimals)),
+            ("state", if is_frozen { "frozen" } else { "initialized" }.to_owned()),
         ];
-        let delegate = self.optional(72)?;
-        if delegate != "none" {
-            fields.push(("delegate", delegate));
-            fields.push(("delegated amount", amount::show(self.u64(121)?, decimals)));
+        if account.delegate.0.is_some() {
+            fields.push(("delegate", self.optional(account.delegate)));
+            fields.push(("delegated amount", amount::show(account.delegated_amount, decimals)));
         }
-        if self.bytes(109)? != [0; 4] {
-            fields.push(("native, rent reserve", amount::sol(self.u64(113)?)));
+        if let Some(reserve) = account.is_native.0 {
+            fields.push(("native, rent reserve", amount::sol(reserve)));
         }
-        let close = self.optional(129)?;
-        if close != "none" {
-            fields.push(("close authority", close));
+        if account.close_authority.0.is_some() {
+            fields.push(("close authority", self.optional(account.close_authority)));
         }
         Some(Decoded { type_name: "token account", fields })
     }
@@ -157,51 +133,58 @@ impl Reader<'_> {
         })
     }
 
-    /// Decodes a lookup table (`solana-address-lookup-table-interface`).
     fn lookup_table(self) -> Option<Decoded> {
-        if self.bytes(0)? != 1_u32.to_le_bytes() {
-            return None;
-        }
-        let deactivated = match self.u64(4)? {
+        let (table, addresses) = LookupTable::of(self.data)?;
+        let deactivated = match table.deactivation_slot {
             u64::MAX => "never".to_owned(),
             slot => format!("in slot {slot}"),
         };
-        let authority = match self.bytes(21)? {
-            [0] => "none".to_owned(),
-            _ => self.shown(22)?,
-        };
-        let addresses = lookup_addresses(self.data);
-        let addresses: Vec<String> =
-            addresses.iter().map(|key| self.session.names.show(key)).collect();
+        let addresses = addresses.iter().copied().map(Pubkey::new_from_array);
+        let addresses: Vec<String> = addresses.map(|it| self.session.names.show(&it)).collect();
         let fields = vec![
-            ("authority", authority),
+            ("authority", self.optional(COption(table.authority))),
             ("deactivated", deactivated),
             ("addresses", addresses.join(", ")),
         ];
         Some(Decoded { type_name: "address lookup table", fields })
     }
 
+    /// Decodes numbers of a sysvar.
     fn sysvar(self, key: &Pubkey) -> Option<Decoded> {
-        let names: (&'static str, &[(&'static str, usize)]) = match *key {
+        type Names = &'static [(&'static str, &'static str)];
+        let (type_name, layout, names): (_, _, Names) = match *key {
             ids::sysvar::clock::ID => (
                 "clock",
+                sysvar::Clock::FIELDS,
                 &[
-                    ("slot", 0),
-                    ("epoch start timestamp", 8),
-                    ("epoch", 16),
-                    ("leader schedule epoch", 24),
-                    ("unix timestamp", 32),
+                    ("slot", "slot"),
+                    ("epoch start timestamp", "epoch_start_timestamp"),
+                    ("epoch", "epoch"),
+                    ("leader schedule epoch", "leader_schedule_epoch"),
+                    ("unix timestamp", "unix_timestamp"),
                 ],
             ),
-            ids::sysvar::rent::ID => ("rent", &[("lamports per byte", 0)]),
-            ids::sysvar::epoch_schedule::ID => {
-                ("epoch schedule", &[("slots per epoch", 0), ("leader schedule offset", 8)])
+            ids::sysvar::rent::ID => {
+                ("rent", sysvar::Rent::FIELDS, &[("lamports per byte", "lamports_per_byte")])
             }
-            ids::sysvar::last_restart_slot::ID => ("last restart slot", &[("slot", 0)]),
+            ids::sysvar::epoch_schedule::ID => (
+                "epoch schedule",
+                sysvar::EpochSchedule::FIELDS,
+                &[
+                    ("slots per epoch", "slots_per_epoch"),
+                    ("leader schedule offset", "leader_schedule_slot_offset"),
+                ],
+            ),
+            ids::sysvar::last_restart_slot::ID => (
+                "last restart slot",
+                sysvar::LastRestartSlot::FIELDS,
+                &[("slot", "last_restart_slot")],
+            ),
             _ => return None,
         };
-        let (type_name, numbers) = names;
-        let fields = numbers.iter().map(|(name, at)| Some((*name, self.u64(*at)?.to_string())));
+        let read = read_fields(layout, &mut wire::Reader::new(self.data)).ok()?;
+        let value = |name: &str| read.iter().find(|it| it.field.name == name).map(|it| &it.value);
+        let fields = names.iter().map(|(shown, name)| Some((*shown, value(name)?.to_string())));
         Some(Decoded { type_name, fields: fields.collect::<Option<_>>()? })
     }
 }

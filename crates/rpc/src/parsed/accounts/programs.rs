@@ -1,96 +1,81 @@
 //! Lookup tables, programs, nonces, stake and config accounts.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie_layout::{
+    loader::State,
+    lookup_table::{self, LookupTable},
+    stake::{Meta, Stake},
+    system::{NONCE_ACCOUNT, NonceAccount},
+    wire::Reader,
+};
 use serde_json::{Map, Value, json};
+use solana_pubkey::Pubkey;
 
 use crate::{
     ids,
     parsed::{
         accounts::account::{Account, typed},
-        layout::{read_fields, read_object},
+        layout::{read_into, read_next, read_object},
     },
-    reader::Reader,
 };
-
-/// The bytes before a lookup table's addresses.
-const LOOKUP_TABLE_META_BYTES: usize = 56;
 
 pub(super) fn lookup_table(account: &Account<'_>) -> Option<Value> {
     let mut reader = Reader::new(account.data);
-    if reader.u32()? == 0 {
+    if reader.clone().u32().ok()? == 0 {
         return Some(json!({ "type": "uninitialized" }));
     }
-    let layout =
-        "deactivationSlot:su64 lastExtendedSlot:su64 lastExtendedSlotStartIndex:u8 authority:?key";
     let mut info = Map::new();
-    read_fields(&mut reader, layout, &mut info)?;
-    let addresses = account.data.get(LOOKUP_TABLE_META_BYTES..)?;
-    if !addresses.len().is_multiple_of(32) {
-        return None;
-    }
-    let mut reader = Reader::new(addresses);
-    let addresses: Vec<String> =
-        core::iter::from_fn(|| reader.key().map(|key| key.to_string())).collect();
+    read_into(&mut reader, LookupTable::FIELDS, &mut info)?;
+    let addresses = lookup_table::addresses(account.data)?;
+    let addresses = addresses.iter().map(|it| Pubkey::new_from_array(*it).to_string());
+    let addresses: Vec<String> = addresses.collect();
     info.insert("addresses".to_owned(), json!(addresses));
     Some(typed("lookupTable", &Value::Object(info)))
 }
 
 pub(super) fn loader(account: &Account<'_>) -> Option<Value> {
-    let mut reader = Reader::new(account.data);
-    let authority = |reader: &mut Reader<'_>| match reader.bool()? {
-        true => reader.key().map(|key| Some(key.to_string())),
-        false => Some(None),
-    };
-    let data = |reader: &Reader<'_>| json!([BASE64_STANDARD.encode(reader.rest()), "base64"]);
-    match reader.u32()? {
-        0 => Some(json!({ "type": "uninitialized" })),
-        1 => {
-            let authority = authority(&mut reader)?;
-            let info = json!({ "authority": authority, "data": data(&reader) });
-            Some(typed("buffer", &info))
+    let text = |key: Option<Pubkey>| json!(key.map(|key| key.to_string()));
+    let state = State::of_data(account.data)?;
+    // The file follows the fields, and not where it is if there is an authority.
+    let file = account.data.get(state.write().len()..).unwrap_or_default();
+    let data = || json!([BASE64_STANDARD.encode(file), "base64"]);
+    Some(match state {
+        State::Uninitialized => json!({ "type": "uninitialized" }),
+        State::Buffer { authority } => {
+            typed("buffer", &json!({ "authority": text(authority), "data": data() }))
         }
-        2 => {
-            let program_data = reader.key()?.to_string();
-            Some(typed("program", &json!({ "programData": program_data })))
+        State::Program { program_data } => {
+            typed("program", &json!({ "programData": program_data.to_string() }))
         }
-        3 => {
-            let slot = reader.u64()?;
-            let authority = authority(&mut reader)?;
-            let info = json!({ "authority": authority, "data": data(&reader), "slot": slot });
-            Some(typed("programData", &info))
+        State::ProgramData { slot, authority } => {
+            let info = json!({ "authority": text(authority), "data": data(), "slot": slot });
+            typed("programData", &info)
         }
-        _ => None,
-    }
+    })
 }
 
 /// Shows an initialized nonce account; others of the system program are not told from wallets.
 pub(super) fn nonce(account: &Account<'_>) -> Option<Value> {
-    let mut reader = Reader::new(account.data);
-    let (version, state) = (reader.u32()?, reader.u32()?);
+    let data = account.data;
+    let (version, state) = (NONCE_ACCOUNT.version.get(data)?, NONCE_ACCOUNT.state.get(data)?);
     if version > 1 || state != 1 {
         return None;
     }
-    let layout = "authority:key blockhash:key feeCalculator{ lamportsPerSignature:su64 }";
-    read_object(reader.rest(), layout).map(|info| typed("initialized", &info))
+    read_object(data, NonceAccount::FIELDS).map(|info| typed("initialized", &info))
 }
-
-const STAKE_META: &str = "meta{ rentExemptReserve:su64 authorized{ staker:key withdrawer:key } lockup{ unixTimestamp:i64 epoch:u64 custodian:key } }";
-const STAKE: &str = "stake{ delegation{ voter:key stake:su64 activationEpoch:su64 deactivationEpoch:su64 _:u64 } creditsObserved:u64 }";
 
 pub(super) fn stake(account: &Account<'_>) -> Option<Value> {
     let mut reader = Reader::new(account.data);
-    let mut info = Map::new();
-    match reader.u32()? {
+    match reader.u32().ok()? {
         0 => Some(json!({ "type": "uninitialized" })),
         3 => Some(json!({ "type": "rewardsPool" })),
         kind @ (1 | 2) => {
-            read_fields(&mut reader, STAKE_META, &mut info)?;
+            let meta = read_next(&mut reader, Meta::FIELDS)?;
             if kind == 2 {
-                read_fields(&mut reader, STAKE, &mut info)?;
-                return Some(typed("delegated", &Value::Object(info)));
+                let stake = read_next(&mut reader, Stake::FIELDS)?;
+                return Some(typed("delegated", &json!({ "meta": meta, "stake": stake })));
             }
-            info.insert("stake".to_owned(), Value::Null);
-            Some(typed("initialized", &Value::Object(info)))
+            Some(typed("initialized", &json!({ "meta": meta, "stake": null })))
         }
         _ => None,
     }
@@ -99,30 +84,17 @@ pub(super) fn stake(account: &Account<'_>) -> Option<Value> {
 /// Shows what a validator says about itself, the only data of the config program that clients know.
 pub(super) fn config(account: &Account<'_>) -> Option<Value> {
     let mut reader = Reader::new(account.data);
-    let count = compact_u16(&mut reader)?;
+    let count = reader.short_count().ok()?;
     let mut keys = Vec::new();
     for index in 0..count {
-        let (key, signer) = (reader.key()?, reader.bool()?);
+        let (key, signer) = (reader.pubkey().ok()?, reader.bool().ok()?);
         if index == 0 && key != ids::VALIDATOR_INFO {
             return None;
         }
         keys.push(json!({ "pubkey": key.to_string(), "signer": signer }));
     }
-    let len = usize::try_from(reader.u64()?).ok()?;
-    let data: Value = serde_json::from_str(reader.text(len)?).ok()?;
+    let len = usize::try_from(reader.u64().ok()?).ok()?;
+    let data: Value = serde_json::from_slice(reader.bytes(len).ok()?).ok()?;
     let info = json!({ "configData": data, "keys": keys });
     (!keys.is_empty()).then(|| typed("validatorInfo", &info))
-}
-
-/// Reads a number of 7 bits per byte, the lowest first.
-fn compact_u16(reader: &mut Reader<'_>) -> Option<u16> {
-    let mut number = 0;
-    for shift in [0, 7, 14] {
-        let byte = reader.u8()?;
-        number |= u16::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
 }

@@ -6,12 +6,8 @@ fn parse_data(owner: Pubkey, key: Pubkey, data: &[u8], scale: Option<&Scale>) ->
 }
 
 fn token_account(amount: u64) -> Vec<u8> {
-    let mut data = vec![0; 165];
-    data[..32].fill(1);
-    data[32..64].fill(2);
-    data[64..72].copy_from_slice(&amount.to_le_bytes());
-    data[108] = 1;
-    data
+    let [mint, owner] = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
+    selkie_layout::token::TokenAccount::new(mint, owner, amount).bytes()
 }
 
 #[test]

@@ -1,16 +1,26 @@
 //! Instructions as JSON: what `jsonParsed` shows of the programs that clients know.
 //!
-//! Each instruction is a row: the bytes that its data starts with, its name, its accounts, and the
-//! layout of the rest of its data. Names and order of checks are agave's (`transaction-status`).
+//! The rows are those of `selkie-layout`. Names and order of checks are agave's (`transaction-status`).
 //! What has no row, or does not fit it, is shown partially decoded: addresses and data.
 
 mod accounts;
-mod core;
-mod row;
 mod token;
-mod token_extensions;
 
-use serde_json::{Value, json};
+use selkie_layout::{
+    associated_token::AssociatedTokenInstruction,
+    instruction::Instruction,
+    loader::{LoaderInstruction, OldLoaderInstruction},
+    lookup_table::LookupTableInstruction,
+    stake::StakeInstruction,
+    system::SystemInstruction,
+    token::{
+        confidential::ConfidentialInstruction,
+        extended::{ExtensionInstruction, InterfaceInstruction},
+        instruction::TokenInstruction,
+    },
+    vote::VoteInstruction,
+};
+use serde_json::{Map, Value, json};
 use solana_message::compiled_instruction::CompiledInstruction;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{
@@ -19,41 +29,40 @@ use solana_sdk_ids::{
 
 use crate::{
     ids,
-    parsed::instructions::{
-        row::{Row, fields, find},
-        token::TOKEN_TABLES,
+    parsed::{
+        instructions::accounts::name_accounts,
+        layout::{insert_all, lower},
     },
 };
+
+pub(crate) use accounts::COUNT;
 
 /// A program whose instructions are shown.
 struct Program {
     id: Pubkey,
     name: &'static str,
-    tables: &'static [&'static [Row]],
+    tables: &'static [&'static [Instruction]],
 }
 
+/// The tables of both token programs.
+const TOKEN: &[&[Instruction]] = &[
+    TokenInstruction::ROWS,
+    ExtensionInstruction::ROWS,
+    ConfidentialInstruction::ROWS,
+    InterfaceInstruction::ROWS,
+];
+
+#[rustfmt::skip]
 const PROGRAMS: &[Program] = &[
-    Program { id: system_program::ID, name: "system", tables: &[core::SYSTEM] },
-    Program { id: ids::TOKEN, name: "spl-token", tables: TOKEN_TABLES },
-    Program { id: ids::TOKEN_2022, name: "spl-token", tables: TOKEN_TABLES },
-    Program {
-        id: ids::ASSOCIATED_TOKEN,
-        name: "spl-associated-token-account",
-        tables: &[core::ASSOCIATED_TOKEN],
-    },
-    Program {
-        id: address_lookup_table::ID,
-        name: "address-lookup-table",
-        tables: &[core::ADDRESS_LOOKUP_TABLE],
-    },
-    Program { id: bpf_loader::ID, name: "bpf-loader", tables: &[core::LOADER_V2] },
-    Program {
-        id: bpf_loader_upgradeable::ID,
-        name: "bpf-upgradeable-loader",
-        tables: &[core::LOADER_V3],
-    },
-    Program { id: stake::ID, name: "stake", tables: &[core::STAKE] },
-    Program { id: vote::ID, name: "vote", tables: &[core::VOTE] },
+    Program { id: system_program::ID, name: "system", tables: &[SystemInstruction::ROWS] },
+    Program { id: ids::TOKEN, name: "spl-token", tables: TOKEN },
+    Program { id: ids::TOKEN_2022, name: "spl-token", tables: TOKEN },
+    Program { id: ids::ASSOCIATED_TOKEN, name: "spl-associated-token-account", tables: &[AssociatedTokenInstruction::ROWS] },
+    Program { id: address_lookup_table::ID, name: "address-lookup-table", tables: &[LookupTableInstruction::ROWS] },
+    Program { id: bpf_loader::ID, name: "bpf-loader", tables: &[OldLoaderInstruction::ROWS] },
+    Program { id: bpf_loader_upgradeable::ID, name: "bpf-upgradeable-loader", tables: &[LoaderInstruction::ROWS] },
+    Program { id: stake::ID, name: "stake", tables: &[StakeInstruction::ROWS] },
+    Program { id: vote::ID, name: "vote", tables: &[VoteInstruction::ROWS] },
 ];
 
 /// Returns an instruction with names of its parts, or partially decoded.
@@ -105,6 +114,33 @@ fn parse_as(id: &Pubkey, data: &[u8], accounts: &[String]) -> Option<(&'static s
         find(program.tables, data).and_then(|row| fields(row, data, accounts))
     };
     Some((program.name, parsed?))
+}
+
+/// Returns the row whose first bytes those of `data` are.
+fn find(tables: &[&'static [Instruction]], data: &[u8]) -> Option<&'static Instruction> {
+    tables.iter().flat_map(|table| table.iter()).find(|row| data.starts_with(&row.tag))
+}
+
+/// Reads an instruction by its row.
+fn fields(row: &Instruction, data: &[u8], accounts: &[String]) -> Option<Value> {
+    let mut info = Map::new();
+    insert_all(&row.read(data).ok()?, &mut info);
+    // Without lamports there is no funding account.
+    let is_free =
+        row.name == "CreateAccountAllowPrefund" && info.get("lamports") == Some(&json!(0));
+    let roles = if is_free { row.roles.get(..1)? } else { &row.roles };
+    if is_free {
+        info.remove("lamports");
+    }
+    if accounts.len() < row.accounts_min {
+        return None;
+    }
+    name_accounts(roles, accounts, &mut info)?;
+    let name = lower(&row.name);
+    Some(match info.is_empty() {
+        true => json!({ "type": name }),
+        false => json!({ "info": info, "type": name }),
+    })
 }
 
 #[cfg(test)]

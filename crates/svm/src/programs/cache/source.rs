@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+pub use selkie_layout::loader::PROGRAM_DATA_HEADER_BYTES;
+use selkie_layout::loader::State;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
 use crate::chain::account::{AccountStore, Loader};
 
-/// The bytes before the file in a programdata account of loader v3.
-pub const PROGRAM_DATA_HEADER_BYTES: usize = 45;
 /// The bytes before the file in a program account of loader v4.
 pub const LOADER_V4_HEADER_BYTES: usize = 48;
 
@@ -181,21 +181,13 @@ pub(super) fn file(account: &AccountSharedData, loader: Loader) -> &[u8] {
 /// to.
 #[must_use]
 pub fn program_data_address(program: &[u8]) -> Option<Pubkey> {
-    const PROGRAM: u32 = 2;
-    let tag = u32::from_le_bytes(*program.first_chunk()?);
-    let address = program.get(4..)?.first_chunk::<32>()?;
-    (tag == PROGRAM).then(|| Pubkey::new_from_array(*address))
+    let State::Program { program_data } = State::of_data(program)? else { return None };
+    Some(program_data)
 }
 
 /// Returns the slot of the deployment that a programdata account of loader v3 records.
 #[must_use]
 pub fn program_data_slot(account: &AccountSharedData) -> Option<u64> {
-    const PROGRAM_DATA: u32 = 3;
-    let data = account.data();
-    let tag = u32::from_le_bytes(*data.first_chunk()?);
-    let slot = u64::from_le_bytes(*data.get(4..)?.first_chunk()?);
-    let authority = *data.get(12)?;
-    let is_whole = authority == 0 || authority == 1 && data.len() >= PROGRAM_DATA_HEADER_BYTES;
-    let is_loaders = Loader::of(account.owner()) == Some(Loader::V3);
-    (tag == PROGRAM_DATA && is_whole && is_loaders).then_some(slot)
+    let State::ProgramData { slot, .. } = State::of_data(account.data())? else { return None };
+    (Loader::of(account.owner()) == Some(Loader::V3)).then_some(slot)
 }
