@@ -13,6 +13,7 @@ use selkie::{
     Account, AccountSharedData, FeatureSet, Hash, Pubkey, ReadableAccount as _, Signature,
     VersionedTransaction, ids,
 };
+use selkie_layout::loader::{PROGRAM_BYTES, PROGRAM_STATE, State};
 use selkie_svm::features;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -207,12 +208,12 @@ impl Client {
 
     /// Returns the addresses of the programs of loader v3.
     pub(crate) fn programs(&self) -> Result<Vec<Pubkey>> {
-        let tag = bs58::encode(2_u32.to_le_bytes()).into_string();
+        let tag = bs58::encode(PROGRAM_STATE.to_le_bytes()).into_string();
         let params = json!([ids::bpf_loader_upgradeable::ID.to_string(), {
             "commitment": "confirmed",
             "encoding": "base64",
             "dataSlice": { "offset": 0, "length": 0 },
-            "filters": [{ "dataSize": 36 }, { "memcmp": { "offset": 0, "bytes": tag } }],
+            "filters": [{ "dataSize": PROGRAM_BYTES }, { "memcmp": { "offset": 0, "bytes": tag } }],
         }]);
         let programs: Vec<Keyed> = self.call_for("getProgramAccounts", &params, LIST_BYTES_MAX)?;
         programs.iter().map(|it| Ok(it.pubkey.parse()?)).collect()
@@ -370,7 +371,6 @@ impl Encoded {
 
 /// Returns the address of a program's data, if the account is a program of the upgradeable loader.
 fn program_data(account: &AccountSharedData) -> Option<Pubkey> {
-    let [2, 0, 0, 0, key @ ..] = account.data() else { return None };
-    let is_program = *account.owner() == ids::bpf_loader_upgradeable::ID;
-    is_program.then(|| key.try_into().ok().map(Pubkey::new_from_array)).flatten()
+    let State::Program { program_data } = State::of_data(account.data())? else { return None };
+    (*account.owner() == ids::bpf_loader_upgradeable::ID).then_some(program_data)
 }

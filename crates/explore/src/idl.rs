@@ -10,11 +10,11 @@ use std::{
     sync::Arc,
 };
 
-pub use selkie_layout::idl::IdlError;
+pub use selkie_idl::IdlError;
 
 use selkie::{AccountMeta, Instruction, Pubkey, Svm, address};
+use selkie_idl::{Place, Seed};
 use selkie_layout::{
-    idl::{self, Place, Seed},
     instruction,
     kind::{Field, Kind, Lens, Tag},
     role::Role,
@@ -49,7 +49,7 @@ impl Idl {
     /// # Errors
     /// If it is not JSON, or describes no instructions.
     pub fn parse(text: &str) -> Result<Self, IdlError> {
-        let idl::Idl { address, instructions, .. } = idl::Idl::parse(text)?;
+        let selkie_idl::Idl { address, instructions, .. } = selkie_idl::Idl::parse(text)?;
         let roles = instructions.iter().flat_map(|(row, _)| row.roles.iter());
         let unsigned = roles.filter(|it| !it.is_signer).map(|it| it.name.to_string()).collect();
         Ok(Self { address, instructions: instructions.into(), unsigned: Arc::new(unsigned) })
@@ -229,7 +229,7 @@ impl Call<'_> {
                     self.encode(element, args, data, deeper);
                 }
             }
-            Kind::CompactTower | Kind::Unknown => {}
+            Kind::Other(_) | Kind::Unknown => {}
         }
     }
 

@@ -217,6 +217,7 @@ macro_rules! instructions {
             /// Returns the row of the instruction.
             #[must_use]
             pub fn row(&self) -> &'static $crate::instruction::Instruction {
+                #[allow(clippy::enum_variant_names, reason = "the names are those of the protocol")]
                 enum Index { $($variant),* }
                 let index = match self { $(Self::$variant { .. } => Index::$variant,)* };
                 &Self::ROWS[index as usize]

@@ -9,7 +9,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use solana_pubkey::Pubkey;
 
-use crate::wire::{Malformed, Reader};
+use crate::reader::{Malformed, Reader};
 
 /// A name: words joined by underscores, or as an interface description has it.
 pub type Name = Cow<'static, str>;
@@ -162,8 +162,8 @@ pub enum Kind {
     List(Option<Lens>, Ref<Kind>),
     /// So many values.
     Array(usize, Ref<Kind>),
-    /// A [`CompactTower`](crate::vote::CompactTower).
-    CompactTower,
+    /// What this function reads.
+    Other(for<'a> fn(&mut Reader<'a>) -> Result<Value<'a>, Malformed>),
     /// A type that an interface description does not say, or that contains itself. It has no values.
     Unknown,
 }
@@ -342,7 +342,7 @@ impl Kind {
                 Value::List(values)
             }
             Self::Array(count, kind) => list(kind, *count, it, left)?,
-            Self::CompactTower => crate::vote::compact_tower(it)?,
+            Self::Other(read) => read(it)?,
             Self::Unknown => return Err(Malformed),
         })
     }

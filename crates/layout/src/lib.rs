@@ -1,4 +1,32 @@
 //! Layouts of builtin and well-known programs: their instructions, their accounts and their errors.
+//!
+//! Each is declared once, as a row: names, fields with types, roles of accounts. From the row follow a Rust
+//! type with reader and writer, the offsets of fields at fixed places, and a description as data, by which
+//! JSON-RPC, receipts and the command show bytes. The crate `selkie-idl` reads interface descriptions of
+//! other programs into the same rows.
+//!
+//! ```
+//! use selkie_layout::{system::{self, SystemInstruction}, token::{ACCOUNT, TokenAccount}};
+//! use solana_pubkey::Pubkey;
+//!
+//! let [from, to] = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
+//! let transfer = system::transfer(&from, &to, 7);
+//! assert_eq!(SystemInstruction::read(&transfer.data), Ok(SystemInstruction::Transfer { lamports: 7 }));
+//! assert_eq!(SystemInstruction::ROWS[2].read(&transfer.data).unwrap()[0].field.name, "lamports");
+//!
+//! let account = TokenAccount::new(from, to, 500).bytes();
+//! assert_eq!((ACCOUNT.amount.offset, ACCOUNT.amount.get(&account)), (64, Some(500)));
+//! ```
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`kind`], [`wire`] | types of fields: as data, and as Rust types that are read and written |
+//! | [`instruction`], [`role`], [`account`] | rows of instructions, roles of their accounts, rows of accounts |
+//! | `declare` | the notation of rows |
+//! | [`system`], [`loader`], [`vote`], [`stake`], [`compute_budget`], [`lookup_table`], [`sysvar`] | programs of the cluster, and sysvars |
+//! | [`token`], [`associated_token`] | token programs |
+//! | [`program`] | all programs, by their addresses |
+//! | [`errors`] | the names of custom errors |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -7,12 +35,13 @@ pub mod account;
 pub mod associated_token;
 pub mod compute_budget;
 mod declare;
-#[cfg(feature = "idl")]
-pub mod idl;
+pub mod errors;
 pub mod instruction;
 pub mod kind;
 pub mod loader;
 pub mod lookup_table;
+pub mod program;
+mod reader;
 pub mod role;
 pub mod stake;
 pub mod system;

@@ -12,6 +12,11 @@ use crate::{
 /// The address of the program.
 pub const ID: Pubkey = vote::ID;
 
+/// The data length in bytes of a vote account.
+pub const ACCOUNT_BYTES: usize = 3762;
+/// What the data of a vote account of version 4 (SIMD-0185) begin with.
+pub const VERSION_4: u32 = 3;
+
 /// A BLS key with its proof of possession (SIMD-0387).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlsKey {
@@ -164,7 +169,7 @@ pub struct CompactTower(pub Tower);
 const NO_ROOT: u64 = u64::MAX;
 
 impl<'a> Wire<'a> for CompactTower {
-    const KIND: Kind = Kind::CompactTower;
+    const KIND: Kind = Kind::Other(compact_tower);
 
     fn read(it: &mut Reader<'a>) -> Result<Self, Malformed> {
         let root = it.u64()?;
@@ -213,7 +218,7 @@ fn write_varint(mut number: u64, out: &mut Vec<u8>) {
 }
 
 /// Reads a compact tower as a value.
-pub(crate) fn compact_tower<'a>(it: &mut Reader<'a>) -> Result<Value<'a>, Malformed> {
+fn compact_tower<'a>(it: &mut Reader<'a>) -> Result<Value<'a>, Malformed> {
     const LOCKOUT: &[Field] = Lockout::FIELDS;
     let bytes = it.remaining();
     let CompactTower(tower) = CompactTower::read(it)?;

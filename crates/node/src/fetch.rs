@@ -23,7 +23,7 @@ use crate::{
 /// How many accounts are fetched at once: the limit of `getMultipleAccounts`.
 const KEYS_MAX: usize = 100;
 /// The discriminant of loader v3's programs.
-const PROGRAM: [u8; 4] = [2, 0, 0, 0];
+const PROGRAM: [u8; 4] = selkie_layout::loader::PROGRAM_STATE.to_le_bytes();
 
 impl Node {
     /// Fetches those of the accounts that the cluster neither has nor has asked for before, and the

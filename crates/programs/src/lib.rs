@@ -17,13 +17,14 @@
 
 mod account;
 pub mod accounts;
-pub mod errors;
 pub mod token;
 
 use core::fmt;
 
 use selkie_svm::Loader;
 use solana_pubkey::Pubkey;
+
+pub use selkie_layout::errors;
 
 pub use crate::account::{Deployed, program_accounts, program_data_key};
 

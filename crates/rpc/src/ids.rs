@@ -7,8 +7,6 @@ use solana_pubkey::Pubkey;
 pub(crate) const TOKEN: Pubkey = programs::TOKEN.id;
 /// Token-2022.
 pub(crate) const TOKEN_2022: Pubkey = programs::TOKEN_2022.id;
-/// Associated Token Account.
-pub(crate) const ASSOCIATED_TOKEN: Pubkey = programs::ASSOCIATED_TOKEN.id;
 /// The versions of Memo.
 pub(crate) const MEMO: [Pubkey; 3] =
     [programs::MEMO.id, programs::MEMO_V1.id, programs::MEMO_V4.id];

@@ -8,8 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_idl::Idl;
 use selkie_isa::{input, plain};
-use selkie_layout::{idl::Idl, instruction::Instruction};
+use selkie_layout::{account::Layout, instruction::Instruction};
 use solana_pubkey::Pubkey;
 
 /// The most bytes of a description that is read, and the files of a folder that are looked at.
@@ -50,6 +51,11 @@ impl Interface {
         let error = self.idl.error(code)?;
         let line = |text: &String| plain::line(text).into_owned();
         Some((line(&error.name), error.message.as_ref().map(line)))
+    }
+
+    /// Returns the layout of an account by its data.
+    pub(crate) fn account(&self, data: &[u8]) -> Option<&Layout> {
+        self.idl.account(data)
     }
 
     /// Returns the instruction that has these data.

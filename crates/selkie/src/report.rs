@@ -2,10 +2,14 @@
 
 use core::fmt::{self, Write};
 
+use selkie_isa::plain;
+use selkie_layout::program;
 use solana_account::{AccountSharedData, ReadableAccount};
+use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
 use crate::{
+    interface::Interface,
     names::annotate,
     receipt::{FailedTransaction, Receipt, Stage},
 };
@@ -213,7 +217,33 @@ pub(crate) fn account(
         let part = |data: &[u8]| hex(data.get(start..end).unwrap_or_default());
         let _ = write!(text, "\n  data {start}..{end}: {} -> {}", part(old), part(new));
     }
+    if before.owner() == after.owner() {
+        text.push_str(&fields_differ(receipt, after.owner(), old, new));
+    }
     text
+}
+
+/// Renders the fields that changed, if the layout of an account is known: by the rows of its owner, or by
+/// the description of the owner's interface.
+fn fields_differ(receipt: &Receipt, owner: &Pubkey, old: &[u8], new: &[u8]) -> String {
+    if old == new {
+        return String::new();
+    }
+    let known = |data| program::account(owner, data);
+    let interface = match (known(old), known(new)) {
+        (Some(_), Some(_)) => None,
+        _ => Interface::find(owner, receipt.origin(owner)),
+    };
+    let layout = |data| known(data).or_else(|| interface.as_ref()?.account(data));
+    let (Some(before), Some(after)) = (layout(old), layout(new)) else { return String::new() };
+    let (Ok(before), Ok(after)) = (before.read(old), after.read(new)) else { return String::new() };
+    let changed = before.iter().zip(&after).filter(|(old, new)| old != new);
+    let shown = changed.filter(|(old, new)| old.field.name == new.field.name).map(|(old, new)| {
+        let name = plain::line(&new.field.name);
+        let line = format!("\n  {name}: {} -> {}", old.value, new.value);
+        annotate(&line, |key| receipt.name_of(key)).into_owned()
+    });
+    shown.collect()
 }
 
 /// Renders the difference of two byte strings that begin at `offset`, one line per range.

@@ -155,6 +155,7 @@ fn check_token(program: &WellKnownProgram, units: u64) {
     assert_eq!((tokens(&svm, &from.pubkey()), tokens(&svm, &to.pubkey())), (70, 30));
     assert_eq!(receipt.changes().count(), 3);
     assert!(receipt.diff().contains("data 64..65: 64 -> 46"), "{}", receipt.diff());
+    assert!(receipt.diff().contains("\n  amount: 100 -> 70\n"), "{}", receipt.diff());
     let failed = svm.send_instructions(&[transfer(71)], &[&payer]).unwrap_err();
     assert_eq!(failed.custom(), Some(1), "{failed}");
     assert_eq!(tokens(&svm, &from.pubkey()), 70);

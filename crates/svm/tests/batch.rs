@@ -285,7 +285,8 @@ fn transaction_of(kind: Kind, payer: u8, from: u8, to: u8, seen: u8, salt: u8) -
 
 /// Returns options that verify signatures if the transactions are signed.
 fn options(transactions: &[Transaction]) -> ProcessOptions {
-    let verify_signatures = transactions.iter().any(|it| it.signatures()[0] != Signature::default());
+    let verify_signatures =
+        transactions.iter().any(|it| it.signatures()[0] != Signature::default());
     ProcessOptions { verify_signatures, engine: selkie_svm::Engine::Interpreter, budget: None }
 }
 
@@ -342,7 +343,14 @@ fn process_all_into(
         programs: &ProgramCache::new(),
     };
     let mut workspace = BatchWorkspace::default();
-    process_batch_into(outcomes, transactions, &chain, &options(transactions), threads, &mut workspace);
+    process_batch_into(
+        outcomes,
+        transactions,
+        &chain,
+        &options(transactions),
+        threads,
+        &mut workspace,
+    );
 }
 
 fn at_once_with(
@@ -360,7 +368,8 @@ fn at_once_with(
         programs,
     };
     let mut workspace = BatchWorkspace::default();
-    let outcomes = process_batch(transactions, &chain, &options(transactions), threads, &mut workspace);
+    let outcomes =
+        process_batch(transactions, &chain, &options(transactions), threads, &mut workspace);
     for outcome in &outcomes {
         commit(&mut store, outcome);
     }
@@ -537,5 +546,11 @@ fn a_panic_in_one_thread_ends_the_batch() {
         programs: &programs,
     };
     let transactions: Vec<_> = (0..8).map(|salt| transaction(1, 1, 2, 3, salt)).collect();
-    process_batch(&transactions, &chain, &options(&transactions), 3, &mut BatchWorkspace::default());
+    process_batch(
+        &transactions,
+        &chain,
+        &options(&transactions),
+        3,
+        &mut BatchWorkspace::default(),
+    );
 }

@@ -106,3 +106,24 @@ fn create_allow_prefund(
     assign(context, 0, &to, owner)?;
     if lamports > 0 { transfer(context, 1, 0, lamports) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_names_of_their_rows() {
+        let all = [
+            SystemError::AccountAlreadyInUse,
+            SystemError::ResultWithNegativeLamports,
+            SystemError::InvalidAccountDataLength,
+            SystemError::AddressWithSeedMismatch,
+            SystemError::NonceNoRecentBlockhashes,
+            SystemError::NonceBlockhashNotExpired,
+        ];
+        for error in all {
+            let row = selkie_layout::errors::find(&selkie_layout::system::ID, error as u32);
+            assert_eq!(row.map(|it| it.name.into_owned()), Some(format!("{error:?}")));
+        }
+    }
+}

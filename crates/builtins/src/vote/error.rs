@@ -33,3 +33,38 @@ impl From<VoteError> for InstructionError {
         Self::Custom(error as u32)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_names_of_their_rows() {
+        let all = [
+            VoteError::VoteTooOld,
+            VoteError::SlotsMismatch,
+            VoteError::SlotHashMismatch,
+            VoteError::EmptySlots,
+            VoteError::TimestampTooOld,
+            VoteError::TooSoonToReauthorize,
+            VoteError::LockoutConflict,
+            VoteError::NewVoteStateLockoutMismatch,
+            VoteError::SlotsNotOrdered,
+            VoteError::ConfirmationsNotOrdered,
+            VoteError::ZeroConfirmations,
+            VoteError::ConfirmationTooLarge,
+            VoteError::RootRollBack,
+            VoteError::ConfirmationRollBack,
+            VoteError::SlotSmallerThanRoot,
+            VoteError::TooManyVotes,
+            VoteError::VotesTooOldAllFiltered,
+            VoteError::RootOnDifferentFork,
+            VoteError::ActiveVoteAccountClose,
+            VoteError::CommissionUpdateTooLate,
+        ];
+        for error in all {
+            let row = selkie_layout::errors::find(&selkie_layout::vote::ID, error as u32);
+            assert_eq!(row.map(|it| it.name.into_owned()), Some(format!("{error:?}")));
+        }
+    }
+}

@@ -11,8 +11,7 @@ use crate::{
     wire::{Malformed, Reader, store},
 };
 
-/// The data length in bytes of a vote account.
-pub const VOTE_ACCOUNT_BYTES: usize = 3762;
+pub use selkie_layout::vote::ACCOUNT_BYTES as VOTE_ACCOUNT_BYTES;
 
 /// The length of the prior voters, which the newest version has dropped: 32 times a key and two
 /// epochs, then an index. A flag byte follows.

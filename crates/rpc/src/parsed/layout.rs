@@ -17,6 +17,9 @@ use serde_json::{Map, Value, json};
 
 use crate::token_amount::{Scale, token_amount};
 
+/// The field that holds the length of a list of accounts at the end, which is removed again.
+pub(crate) const COUNT: &str = "#";
+
 /// Reads an object with these fields from the start of `bytes`. `None` if they do not have the layout.
 pub(crate) fn read_object(bytes: &[u8], fields: &'static [Field]) -> Option<Value> {
     read_next(&mut Reader::new(bytes), fields)
@@ -65,7 +68,7 @@ pub(crate) fn insert_all(entries: &[Entry<'_>], object: &mut Map<String, Value>)
         };
         let name = match field.show {
             Show::Verbatim => field.name.to_string(),
-            Show::Count => super::instructions::COUNT.to_owned(),
+            Show::Count => COUNT.to_owned(),
             _ => camel(&field.name),
         };
         object.insert(name, shown);

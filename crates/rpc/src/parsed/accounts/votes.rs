@@ -1,7 +1,7 @@
 //! Vote accounts of version 4 (SIMD-0185), the version that the program writes.
 
 use selkie_layout::{
-    vote::{AuthorizedVoter, EpochCredits, LandedVote, VoteHead, VoteTail},
+    vote::{AuthorizedVoter, EpochCredits, LandedVote, VERSION_4, VoteHead, VoteTail},
     wire::Reader,
 };
 use serde_json::{Map, Value, json};
@@ -11,7 +11,6 @@ use crate::parsed::{
     layout::{read_into, read_list},
 };
 
-const VERSION: u32 = 3;
 pub(super) fn vote(account: &Account<'_>) -> Option<Value> {
     info(account.data).map(|info| typed("vote", &Value::Object(info)))
 }
@@ -19,7 +18,7 @@ pub(super) fn vote(account: &Account<'_>) -> Option<Value> {
 /// Returns the fields of a vote account's data.
 pub(crate) fn info(data: &[u8]) -> Option<Map<String, Value>> {
     let mut reader = Reader::new(data);
-    if reader.u32().ok()? != VERSION {
+    if reader.u32().ok()? != VERSION_4 {
         return None;
     }
     let mut info = Map::new();

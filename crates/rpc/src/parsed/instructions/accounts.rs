@@ -3,10 +3,7 @@
 use selkie_layout::role::{Role, Take};
 use serde_json::{Map, Value, json};
 
-use crate::parsed::layout::{camel, upper};
-
-/// The field that holds the length of a list at the end, removed again.
-pub(crate) const COUNT: &str = "#";
+use crate::parsed::layout::{COUNT, camel, upper};
 
 /// Inserts the accounts by their names. `None` if there are too few.
 pub(super) fn name_accounts(

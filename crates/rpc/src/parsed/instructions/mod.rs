@@ -6,26 +6,10 @@
 mod accounts;
 mod token;
 
-use selkie_layout::{
-    associated_token::AssociatedTokenInstruction,
-    instruction::Instruction,
-    loader::{LoaderInstruction, OldLoaderInstruction},
-    lookup_table::LookupTableInstruction,
-    stake::StakeInstruction,
-    system::SystemInstruction,
-    token::{
-        confidential::ConfidentialInstruction,
-        extended::{ExtensionInstruction, InterfaceInstruction},
-        instruction::TokenInstruction,
-    },
-    vote::VoteInstruction,
-};
+use selkie_layout::{instruction::Instruction, program};
 use serde_json::{Map, Value, json};
 use solana_message::compiled_instruction::CompiledInstruction;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::{
-    address_lookup_table, bpf_loader, bpf_loader_upgradeable, stake, system_program, vote,
-};
 
 use crate::{
     ids,
@@ -34,36 +18,6 @@ use crate::{
         layout::{insert_all, lower},
     },
 };
-
-pub(crate) use accounts::COUNT;
-
-/// A program whose instructions are shown.
-struct Program {
-    id: Pubkey,
-    name: &'static str,
-    tables: &'static [&'static [Instruction]],
-}
-
-/// The tables of both token programs.
-const TOKEN: &[&[Instruction]] = &[
-    TokenInstruction::ROWS,
-    ExtensionInstruction::ROWS,
-    ConfidentialInstruction::ROWS,
-    InterfaceInstruction::ROWS,
-];
-
-#[rustfmt::skip]
-const PROGRAMS: &[Program] = &[
-    Program { id: system_program::ID, name: "system", tables: &[SystemInstruction::ROWS] },
-    Program { id: ids::TOKEN, name: "spl-token", tables: TOKEN },
-    Program { id: ids::TOKEN_2022, name: "spl-token", tables: TOKEN },
-    Program { id: ids::ASSOCIATED_TOKEN, name: "spl-associated-token-account", tables: &[AssociatedTokenInstruction::ROWS] },
-    Program { id: address_lookup_table::ID, name: "address-lookup-table", tables: &[LookupTableInstruction::ROWS] },
-    Program { id: bpf_loader::ID, name: "bpf-loader", tables: &[OldLoaderInstruction::ROWS] },
-    Program { id: bpf_loader_upgradeable::ID, name: "bpf-upgradeable-loader", tables: &[LoaderInstruction::ROWS] },
-    Program { id: stake::ID, name: "stake", tables: &[StakeInstruction::ROWS] },
-    Program { id: vote::ID, name: "vote", tables: &[VoteInstruction::ROWS] },
-];
 
 /// Returns an instruction with names of its parts, or partially decoded.
 ///
@@ -104,21 +58,17 @@ fn parse_as(id: &Pubkey, data: &[u8], accounts: &[String]) -> Option<(&'static s
     if ids::MEMO.contains(id) {
         return Some(("spl-memo", json!(::core::str::from_utf8(data).ok()?)));
     }
-    let program = PROGRAMS.iter().find(|program| program.id == *id)?;
+    let program = program::find(id)?;
+    let name = program.parsed_name?;
     if accounts.is_empty() {
         return None;
     }
-    let parsed = if program.tables.len() > 1 {
-        token::parse(data, accounts)
+    let parsed = if [ids::TOKEN, ids::TOKEN_2022].contains(id) {
+        token::parse(program, data, accounts)
     } else {
-        find(program.tables, data).and_then(|row| fields(row, data, accounts))
+        program.instruction(data).and_then(|row| fields(row, data, accounts))
     };
-    Some((program.name, parsed?))
-}
-
-/// Returns the row whose first bytes those of `data` are.
-fn find(tables: &[&'static [Instruction]], data: &[u8]) -> Option<&'static Instruction> {
-    tables.iter().flat_map(|table| table.iter()).find(|row| data.starts_with(&row.tag))
+    Some((name, parsed?))
 }
 
 /// Reads an instruction by its row.

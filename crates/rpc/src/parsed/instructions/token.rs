@@ -1,16 +1,16 @@
 //! What the instructions of token programs have beyond their rows.
 
-use selkie_layout::token::instruction::BATCH;
+use selkie_layout::{program::Program, token::instruction::BATCH};
 use serde_json::{Value, json};
 
-use super::{TOKEN, fields, find};
+use super::fields;
 
 /// Reads an instruction of a token program.
-pub(super) fn parse(data: &[u8], accounts: &[String]) -> Option<Value> {
+pub(super) fn parse(program: &Program, data: &[u8], accounts: &[String]) -> Option<Value> {
     if let Some((&BATCH, batch)) = data.split_first() {
-        return parse_batch(batch, accounts);
+        return parse_batch(program, batch, accounts);
     }
-    let row = find(TOKEN, data)?;
+    let row = program.instruction(data)?;
     let mut parsed = fields(row, data, accounts)?;
     // Authorities over an account are told from those over a mint by their type alone.
     if row.name == "SetAuthority"
@@ -28,7 +28,7 @@ pub(super) fn parse(data: &[u8], accounts: &[String]) -> Option<Value> {
 
 /// Reads a batch: for each instruction the number of its accounts, the length of its data, and the
 /// data.
-fn parse_batch(mut batch: &[u8], mut accounts: &[String]) -> Option<Value> {
+fn parse_batch(program: &Program, mut batch: &[u8], mut accounts: &[String]) -> Option<Value> {
     let mut instructions = Vec::new();
     while let [count, len, rest @ ..] = batch {
         let (data, rest) = rest.split_at_checked(usize::from(*len))?;
@@ -36,7 +36,7 @@ fn parse_batch(mut batch: &[u8], mut accounts: &[String]) -> Option<Value> {
         if own.is_empty() || data.first() == Some(&BATCH) {
             return None;
         }
-        instructions.push(parse(data, own)?);
+        instructions.push(parse(program, data, own)?);
         (batch, accounts) = (rest, others);
     }
     batch.is_empty().then(|| json!({ "info": { "instructions": instructions }, "type": "batch" }))

@@ -5,6 +5,9 @@
 //! | `anchor` | Anchor's, of both forms: with discriminators, and the older one without |
 //! | `codama` | Codama's |
 
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod anchor;
 mod codama;
 
@@ -19,7 +22,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use solana_pubkey::Pubkey;
 
-use crate::{
+use selkie_layout::{
     account::Layout,
     instruction::Instruction,
     kind::{Field, Kind, Name, Ref, Show},

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::kind::Entry;
+use selkie_layout::kind::Entry;
 
 fn shown(entries: &[Entry<'_>]) -> String {
     let shown = entries.iter().map(|it| format!("{}={}", it.field.name, it.value));
@@ -46,7 +46,7 @@ fn descriptions_of_anchor_name_errors_instructions_and_accounts() {
     let row = idl.instruction(&data).expect("the data are of `open`");
     let roles: Vec<_> = row.roles.iter().map(|it| (&*it.name, it.is_signer)).collect();
     assert_eq!(roles, [("vault", false), ("owner", true), ("systemProgram", false)]);
-    assert_eq!(row.roles[2].address, Some(crate::system::ID));
+    assert_eq!(row.roles[2].address, Some(selkie_layout::system::ID));
     assert!(idl.instructions[0].1[2].is_optional);
     let expected = "amount=7 label=\"hi\" mode=Level { 0: 5 }";
     assert_eq!(shown(&row.read(&data).unwrap()), expected);
@@ -122,7 +122,7 @@ fn descriptions_of_codama_are_read_into_the_same_rows() {
     let idl = Idl::parse(&idl.to_string()).unwrap();
     let data = [4, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, b'h', b'i', 1];
     let row = idl.instruction(&data).expect("the data are of `deposit`");
-    assert_eq!((&*row.name, row.roles[2].address), ("deposit", Some(crate::system::ID)));
+    assert_eq!((&*row.name, row.roles[2].address), ("deposit", Some(selkie_layout::system::ID)));
     assert_eq!(shown(&row.read(&data).unwrap()), "amount=7 memo=\"hi\" mode=fast");
     let account = idl.account(&[10, 11, 1, 3, 0]).expect("it is a vault");
     assert_eq!(shown(&account.read(&[10, 11, 1, 3, 0]).unwrap()), "owners=[3]");

@@ -14,7 +14,7 @@ use solana_sdk_ids::{
     ed25519_program, secp256k1_program, secp256r1_program, stake, system_program, vote,
 };
 
-use crate::{ASSOCIATED_TOKEN, TOKEN, TOKEN_2022};
+use crate::{associated_token, token};
 
 /// How an Anchor program begins the line of its log that tells an error.
 const ANCHOR_ERROR: &str = "AnchorError ";
@@ -83,9 +83,9 @@ fn tables(program: &Pubkey) -> &'static [Table] {
         vote::ID => VOTE,
         stake::ID => STAKE,
         ed25519_program::ID | secp256k1_program::ID | secp256r1_program::ID => PRECOMPILE,
-        id if id == TOKEN.id => SPL_TOKEN,
-        id if id == TOKEN_2022.id => EXTENSIBLE,
-        id if id == ASSOCIATED_TOKEN.id => ASSOCIATED,
+        token::ID => SPL_TOKEN,
+        token::ID_2022 => EXTENSIBLE,
+        associated_token::ID => ASSOCIATED,
         _ => &[],
     }
 }
@@ -95,9 +95,9 @@ fn tables(program: &Pubkey) -> &'static [Table] {
 /// custom errors, or are not well known.
 ///
 /// ```
-/// use selkie_programs::{TOKEN, errors};
+/// use selkie_layout::{errors, token};
 ///
-/// let error = errors::find(&TOKEN.id, 3).expect("the token program has such an error");
+/// let error = errors::find(&token::ID, 3).expect("the token program has such an error");
 /// assert_eq!(error.to_string(), "MintMismatch (token)");
 /// ```
 #[must_use]
@@ -135,10 +135,10 @@ pub fn in_log(program: &Pubkey, code: u32, logs: &[String]) -> Option<ErrorName>
 /// cut, or tells of no such failure.
 ///
 /// ```
-/// use selkie_programs::{TOKEN, errors};
+/// use selkie_layout::{errors, token};
 ///
 /// let line = "Program TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA failed: custom program error: 0x3";
-/// assert_eq!(errors::failed_program(&[line.to_owned()], 3), Some(TOKEN.id));
+/// assert_eq!(errors::failed_program(&[line.to_owned()], 3), Some(token::ID));
 /// ```
 #[must_use]
 pub fn failed_program(logs: &[String], code: u32) -> Option<Pubkey> {
@@ -157,7 +157,7 @@ pub fn decode(program: &Pubkey, code: u32, logs: &[String]) -> Option<ErrorName>
 #[must_use]
 pub fn sources() -> Vec<&'static str> {
     let programs = [system_program::ID, vote::ID, stake::ID, ed25519_program::ID];
-    let tokens = [TOKEN.id, TOKEN_2022.id, ASSOCIATED_TOKEN.id];
+    let tokens = [token::ID, token::ID_2022, associated_token::ID];
     let all = programs.iter().chain(&tokens).flat_map(tables).map(|table| table.source);
     all.chain([table::ANCHOR.source]).collect()
 }
@@ -176,14 +176,14 @@ mod tests {
         check(system_program::ID, 1, Some("ResultWithNegativeLamports (system)"));
         check(system_program::ID, 8, Some("NonceUnexpectedBlockhashValue (system)"));
         check(system_program::ID, 9, None);
-        check(TOKEN.id, 1, Some("InsufficientFunds (token)"));
-        check(TOKEN.id, 17, Some("AccountFrozen (token)"));
-        check(TOKEN.id, 20, None);
-        check(TOKEN_2022.id, 3, Some("MintMismatch (token-2022)"));
-        check(TOKEN_2022.id, 37, Some("NonTransferable (token-2022)"));
-        check(TOKEN_2022.id, 67, Some("MintPaused (token-2022)"));
-        check(TOKEN_2022.id, 901_952_957, Some("IncorrectAccount (token metadata interface)"));
-        check(ASSOCIATED_TOKEN.id, 0, Some("InvalidOwner (associated-token)"));
+        check(token::ID, 1, Some("InsufficientFunds (token)"));
+        check(token::ID, 17, Some("AccountFrozen (token)"));
+        check(token::ID, 20, None);
+        check(token::ID_2022, 3, Some("MintMismatch (token-2022)"));
+        check(token::ID_2022, 37, Some("NonTransferable (token-2022)"));
+        check(token::ID_2022, 67, Some("MintPaused (token-2022)"));
+        check(token::ID_2022, 901_952_957, Some("IncorrectAccount (token metadata interface)"));
+        check(associated_token::ID, 0, Some("InvalidOwner (associated-token)"));
         check(stake::ID, 1, Some("LockupInForce (stake)"));
         check(stake::ID, 16, Some("EpochRewardsActive (stake)"));
         check(vote::ID, 19, Some("CommissionUpdateTooLate (vote)"));
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn every_table_names_its_source_and_no_number_twice() {
         assert!(sources().iter().all(|source| source.contains(": src/")));
-        for table in [table::ANCHOR].iter().chain(tables(&TOKEN_2022.id)) {
+        for table in [table::ANCHOR].iter().chain(tables(&token::ID_2022)) {
             let mut end = 0;
             for (first, names) in table.ranges {
                 assert!(*first >= end && !names.is_empty(), "{} {first}", table.name);

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{
+use crate::{
     Idl, IdlError, Place, Types, errors, field, flag, instructions, key, list, number, row, text,
 };
-use crate::{
+use selkie_layout::{
     account::Layout,
     instruction::Instruction,
     kind::{Field, Kind, Lens, Name, Ref, Tag, Variant},

@@ -3,11 +3,11 @@
 use serde_json::Value;
 use solana_pubkey::Pubkey;
 
-use super::{
+use crate::{
     DEPTH_MAX, Idl, IdlError, Place, Seed, Types, discriminator, errors, field, flag, instructions,
     key, list, row, text,
 };
-use crate::{
+use selkie_layout::{
     account::Layout,
     instruction::Instruction,
     kind::{Field, Kind, Lens, Name, Ref, Tag, Variant},
@@ -93,9 +93,9 @@ fn role(value: &Value) -> Option<(Role, Place)> {
 /// Returns the address of an account that older descriptions only name.
 fn well_known(name: &str) -> Option<Pubkey> {
     Some(match snake_case(name).as_str() {
-        "system_program" => crate::system::ID,
-        "token_program" => crate::token::ID,
-        "associated_token_program" => crate::associated_token::ID,
+        "system_program" => selkie_layout::system::ID,
+        "token_program" => selkie_layout::token::ID,
+        "associated_token_program" => selkie_layout::associated_token::ID,
         "rent" => solana_sdk_ids::sysvar::rent::ID,
         "clock" => solana_sdk_ids::sysvar::clock::ID,
         _ => return None,
@@ -203,6 +203,6 @@ fn plain(name: &str) -> Kind {
         "pubkey" | "publicKey" => Kind::Key,
         "string" => Kind::Text(Lens::Four),
         "bytes" => Kind::Blob(Lens::Four),
-        _ => super::number(name).unwrap_or(Kind::Unknown),
+        _ => crate::number(name).unwrap_or(Kind::Unknown),
     }
 }
