@@ -32,7 +32,7 @@ usage: selkie-bench-node [--json] [--quick] [--idle SECONDS] [SELKIE]
        selkie-bench-node [--json] --kill TIMES [SELKIE]
        selkie-bench-node --hostile [--minutes MINUTES] [SELKIE]
 
-Starts the program SELKIE (../target/release/selkie by default) as a node and prints what clients
+Starts the program SELKIE (../target/lto/selkie by default) as a node and prints what clients
 wait for and what it costs, beside the goals. --url measures a server that runs already, of any
 kind. --quick measures a tenth. Nothing fails because it is slow; a transaction that does not land
 is an error.
@@ -91,7 +91,7 @@ impl Options {
     }
 
     fn launch(&self) -> Launch {
-        let program = self.program.clone().unwrap_or_else(|| "../target/release/selkie".into());
+        let program = self.program.clone().unwrap_or_else(|| "../target/lto/selkie".into());
         Launch { program, ledger: None, arguments: vec!["--history".into(), "10000".into()] }
     }
 }

@@ -1,4 +1,5 @@
-//! Tells builds apart: what one of them froze no other may thaw.
+//! Tells builds apart: what one of them froze no other may thaw. And tells whether the optimizer is off
+//! (`unoptimized`), where a handler per instruction would take most of the time of a first `cargo test`.
 
 #![allow(clippy::disallowed_methods, reason = "cargo passes everything in variables")]
 
@@ -13,6 +14,10 @@ use std::{
 const SOURCES: [&str; 3] = ["src", "../isa/src", "../elf/src"];
 
 fn main() -> io::Result<()> {
+    println!("cargo:rustc-check-cfg=cfg(unoptimized)");
+    if env::var_os("OPT_LEVEL").is_some_and(|it| it == "0") {
+        println!("cargo:rustc-cfg=unoptimized");
+    }
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     for folder in SOURCES {

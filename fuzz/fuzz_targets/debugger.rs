@@ -6,7 +6,7 @@
 use std::{io::Cursor, sync::LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_debug::{
     DebugInfo, History, PathMap, Session,
     console::Console,
@@ -43,8 +43,8 @@ fn session() -> Session {
     let mut svm = Svm::new();
     svm.add_program(address("squares"), PROGRAM.clone()).expect("it is well-formed");
     let call = Instruction { program_id: address("squares"), accounts: vec![], data: vec![] };
-    let fixture = Fixture::record_instructions(&svm, "squares", &[call], &[]);
-    let timeline = ReplayFile::from(fixture).timeline(0).expect("it was just recorded");
+    let replay = svm.record_instructions("squares", &[call], &[]);
+    let timeline = ReplayFile::from(replay).timeline(0).expect("it was just recorded");
     let mut session =
         Session::new(History::new(timeline, &DebugFiles::default()), PathMap::default());
     session.begin(None);

@@ -29,7 +29,7 @@ fn instruction(program: &[u8], data: &[u8]) -> String {
     let loader = "BPFLoader2111111111111111111111111111111111";
     let account =
         json!({ "k": id, "l": 1, "o": loader, "x": true, "r": "0", "d": base64(program) });
-    let fixture = json!({
+    let line = json!({
         "features": "mainnet-2026-09-27",
         "lamports_per_signature": 5000,
         "blockhash_queue": [],
@@ -39,7 +39,7 @@ fn instruction(program: &[u8], data: &[u8]) -> String {
         "compute_unit_limit": COMPUTE_UNITS,
         "heap_bytes": 32_768,
     });
-    fixture.to_string()
+    line.to_string()
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -59,7 +59,7 @@ const SUMS: &str = "SHA256SUMS";
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (profile, names) = match arguments {
         [first, names @ ..] if first == "--quick" => ("quick", names),
-        names => ("release", names),
+        names => ("lto", names),
     };
     let targets: Vec<(&str, Linker)> = match names {
         [] => TARGETS.to_vec(),

@@ -4,8 +4,12 @@
 //! versions even on a busy machine. Valgrind's callgrind counts in [`COUNTED`] alone. Each row runs
 //! twice, the second time with [`REPETITIONS`]; the difference leaves only those.
 //!
+//! `--check` compares counts with those that the repository keeps ([`guard`]).
+//!
 //! With `--arm64` the rows also run in an emulator of that processor, which counts the same: Arm64's
 //! count, this machine's, and their ratio.
+
+mod guard;
 
 use std::{
     env,
@@ -24,8 +28,14 @@ const COUNTED: &str = "*time_selkie*";
 /// differently, to vanish.
 const REPETITIONS: u64 = 100;
 
-const USAGE: &str =
-    "usage: cargo xtask instructions bench [--arm64]|bench-svm [--engine jit|interpreter] [ROW…]";
+const USAGE: &str = "\
+usage: cargo xtask instructions bench|bench-svm [--engine jit|interpreter] [ROW...]
+       cargo xtask instructions bench --arm64 [--engine jit|interpreter] [ROW...]
+       cargo xtask instructions --check [--all]
+       cargo xtask instructions --accept [ROW...]
+
+--check   compare with testdata/instructions.tsv: those rows that stand for the others, or all
+--accept  write what these rows, or all, execute today to that file";
 
 /// The benchmarks: folder, and name of the program.
 const BENCHMARKS: &[(&str, &str)] = &[("bench", "selkie-bench"), ("bench-svm", "selkie-bench-svm")];
@@ -33,30 +43,32 @@ const BENCHMARKS: &[(&str, &str)] = &[("bench", "selkie-bench"), ("bench-svm", "
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some((name, arguments)) = arguments.split_first() else { bail!(USAGE) };
+    match (name.as_str(), arguments) {
+        ("--check", []) => return guard::check(false),
+        ("--check", [all]) if all == "--all" => return guard::check(true),
+        ("--accept", rows) => return guard::accept(rows),
+        _ => {}
+    }
     let (arm64, arguments) = match arguments {
         [option, rest @ ..] if option == "--arm64" && name == "bench" => (true, rest),
         rest => (false, rest),
     };
-    let benchmark = BENCHMARKS.iter().find(|(folder, _)| folder == name);
-    let (folder, program) = benchmark.context(USAGE)?;
     let (engine, rows) = match arguments {
         [option, engine, rows @ ..] if option == "--engine" => (engine.as_str(), rows),
         rows => ("jit", rows),
     };
-    let folder = repository().join(folder);
-    let benchmark = Benchmark::build(&folder, program, engine, None)?;
+    let benchmark = Benchmark::named(name, engine)?;
     let rows = benchmark.rows(rows)?;
     if !arm64 {
         for row in rows {
-            let count = repetition(|repetitions| benchmark.count(&row, repetitions))?;
-            print(&format!("{count:>12}  {row}"));
+            print(&format!("{:>12}  {row}", benchmark.repetition(&row)?));
         }
         return Ok(());
     }
     let emulated = benchmark.for_arm64()?;
     for row in rows {
         let arm64 = repetition(|repetitions| emulated.count(&row, repetitions))?;
-        let x64 = repetition(|repetitions| benchmark.count(&row, repetitions))?;
+        let x64 = benchmark.repetition(&row)?;
         let hundredths = (arm64 * 100).checked_div(x64).unwrap_or_default();
         let ratio = format!("{}.{:02}", hundredths / 100, hundredths % 100);
         print(&format!("{arm64:>12} {x64:>12} {ratio:>6}  {row}"));
@@ -70,24 +82,31 @@ fn repetition(count: impl Fn(u64) -> Result<u64>) -> Result<u64> {
 }
 
 /// The benchmark for Arm64, and the plugin with which an emulator counts.
-struct Emulated<'a> {
-    benchmark: Benchmark<'a>,
+struct Emulated {
+    benchmark: Benchmark,
     plugin: PathBuf,
 }
 
-struct Benchmark<'a> {
-    folder: &'a Path,
-    name: &'a str,
+struct Benchmark {
+    folder: PathBuf,
+    name: &'static str,
     program: PathBuf,
-    engine: &'a str,
+    engine: String,
 }
 
-impl<'a> Benchmark<'a> {
+impl Benchmark {
+    /// Builds the benchmark in a folder of the repository, for this machine.
+    fn named(name: &str, engine: &str) -> Result<Self> {
+        let benchmark = BENCHMARKS.iter().find(|(folder, _)| *folder == name);
+        let (folder, program) = benchmark.context(USAGE)?;
+        Self::build(&repository().join(folder), program, engine, None)
+    }
+
     /// Builds a benchmark, for a target or for this machine.
     fn build(
-        folder: &'a Path,
-        program: &'a str,
-        engine: &'a str,
+        folder: &Path,
+        program: &'static str,
+        engine: &str,
         target: Option<&str>,
     ) -> Result<Self> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -108,15 +127,16 @@ impl<'a> Benchmark<'a> {
             built.push(target);
         }
         output(command.current_dir(folder))?;
-        Ok(Self { folder, name: program, program: built.join("release").join(program), engine })
+        let built = built.join("release").join(program);
+        Ok(Self { folder: folder.to_owned(), name: program, program: built, engine: engine.into() })
     }
 
     /// Builds the benchmark for Arm64.
-    fn for_arm64(&self) -> Result<Emulated<'a>> {
+    fn for_arm64(&self) -> Result<Emulated> {
         let can = ports::is_emulated() && provide("gcc", "gcc");
         ensure!(can, "the emulator, or a compiler for this machine or for Arm64, is missing");
         let target = Some(ports::EMULATED);
-        let benchmark = Self::build(self.folder, self.name, self.engine, target)?;
+        let benchmark = Self::build(&self.folder, self.name, &self.engine, target)?;
         let plugin = repository().join("target/qemu-count.so");
         let source = repository().join("xtask/qemu/count.c");
         let options = ["-O2", "-shared", "-fPIC", "-o"];
@@ -127,9 +147,14 @@ impl<'a> Benchmark<'a> {
     /// Returns the names of the picked rows, or of all.
     fn rows(&self, picked: &[String]) -> Result<Vec<String>> {
         let mut command = Command::new(&self.program);
-        command.args(["--list", "--engine", self.engine]).args(picked);
-        let names = output(command.current_dir(self.folder))?.stdout;
+        command.args(["--list", "--engine", &self.engine]).args(picked);
+        let names = output(command.current_dir(&self.folder))?.stdout;
         Ok(String::from_utf8(names)?.lines().map(str::to_owned).collect())
+    }
+
+    /// Returns the instructions of one repetition of a row.
+    fn repetition(&self, row: &str) -> Result<u64> {
+        repetition(|repetitions| self.count(row, repetitions))
     }
 
     /// Counts the instructions of a row with so many repetitions, and of its warm-up.
@@ -137,8 +162,8 @@ impl<'a> Benchmark<'a> {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
         command.arg(format!("--toggle-collect={COUNTED}")).arg(&self.program);
-        command.args(["--engine", self.engine, "--repeat", &repetitions.to_string(), row]);
-        let output = output(command.current_dir(self.folder))?;
+        command.args(["--engine", &self.engine, "--repeat", &repetitions.to_string(), row]);
+        let output = output(command.current_dir(&self.folder))?;
         let report = String::from_utf8_lossy(&output.stderr);
         // `==123== Collected : 456`
         let count = report.lines().find_map(|line| line.split_once("Collected : "));
@@ -146,7 +171,7 @@ impl<'a> Benchmark<'a> {
     }
 }
 
-impl Emulated<'_> {
+impl Emulated {
     /// Counts the measured work of a row with so many repetitions.
     fn count(&self, row: &str, repetitions: u64) -> Result<u64> {
         let Benchmark { folder, program, engine, .. } = &self.benchmark;

@@ -5,7 +5,6 @@
 mod ci;
 mod clients;
 mod codegen;
-mod compare;
 mod dist;
 mod figures;
 mod files;
@@ -49,7 +48,16 @@ use anyhow::{Context, Result, bail, ensure};
 type Chore = (&'static str, &'static str, fn(&[String]) -> Result<()>);
 
 const CHORES: &[Chore] = &[
-    ("ci", "[VECTORS]         everything that a change must pass", ci::ci),
+    (
+        "ci",
+        "[--list] [--since REVISION] [CHECK...]  what a change must pass, or what it calls for",
+        ci::ci,
+    ),
+    (
+        "nightly",
+        "[--list] [CHECK...]  what is heavy and rarely breaks, before a release",
+        ci::nightly,
+    ),
     ("test", "[VECTORS]       every test, and conformance vectors", ci::test),
     (
         "conformance",
@@ -88,18 +96,13 @@ const CHORES: &[Chore] = &[
         ports::run,
     ),
     (
-        "lint-tools",
-        "          lint the benchmarks and fuzz targets, which CI does not compile",
-        ci::lint_tools,
-    ),
-    (
         "dist",
         "[--quick] [TARGET...] write release archives for Linux, macOS and Windows",
         dist::run,
     ),
     (
         "instructions",
-        "BENCHMARK [--arm64] [ROW...]  count the instructions of rows, with valgrind or in emulators",
+        "--check [--all] | --accept [ROW...] | BENCHMARK [ROW...]  count what rows of benchmarks execute",
         instructions::run,
     ),
     (
@@ -147,11 +150,6 @@ const CHORES: &[Chore] = &[
         "upstream",
         "[VERSION] [--json]  what a release of agave has that Selkie lacks, or has differently",
         upstream::run,
-    ),
-    (
-        "compare",
-        "FAMILY OURS OFFICIAL|INPUTS [COUNT]  whether a program does the same as the official binary",
-        compare::run,
     ),
     (
         "node-torture",

@@ -18,9 +18,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let root = repository();
     let mut build = Command::new("cargo");
-    build.args(["build", "--release", "--locked", "--package", "selkie-cli"]);
+    build.args(["build", "--profile", "lto", "--locked", "--package", "selkie-cli"]);
     succeed(build.current_dir(root))?;
-    let program = root.join("target/release/selkie");
+    let program = root.join("target/lto/selkie");
     for arguments in [vec!["--hostile".to_owned()], vec!["--kill".to_owned(), kills.to_string()]] {
         say(&format!("\n== {}", arguments.join(" ")));
         let mut bench = Command::new("cargo");

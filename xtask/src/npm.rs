@@ -14,12 +14,14 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    output, ports, repository, say,
+    output, peers, ports, repository, say,
     steps::{cargo_command, linting, succeed},
 };
 
 /// The name of the native library.
 const LIBRARY: &str = "selkie_node_api";
+/// The package of the native part.
+const PACKAGE: [&str; 2] = ["--package", "selkie-node-api"];
 /// The example of the README begins and ends with these lines.
 const EXAMPLE: (&str, &str) = ("```js\n", "\n```");
 
@@ -57,12 +59,21 @@ fn command(program: &str, folder: &Path) -> Command {
     command
 }
 
-/// Builds the native part for this machine, and puts it where the package loads it from.
+/// Builds the native part for this machine, and puts it where the package loads it from. The quick build is
+/// that of the tests of `compat`, which have compiled all but the library itself.
 fn build(folder: &Path, is_quick: bool) -> Result<()> {
     let (profile, built) = if is_quick { ("dev", "debug") } else { ("release", "release") };
-    let mut cargo = cargo_command();
-    cargo.args(["build", "--locked", "--profile", profile]).current_dir(folder);
-    succeed(if is_quick { linting(&mut cargo) } else { &mut cargo })?;
+    let mut cargo = cargo();
+    cargo.args(["build", "--locked", "--ignore-rust-version", "--profile", profile]);
+    match is_quick {
+        true => {
+            linting(cargo.args(["--workspace", "--lib", "--features", peers::FEATURES]));
+        }
+        false => {
+            cargo.args(PACKAGE);
+        }
+    }
+    succeed(&mut cargo)?;
     let library = format!("{built}/{DLL_PREFIX}{LIBRARY}{DLL_SUFFIX}");
     place(folder, &library, &format!("{}-{}", node_system(), node_processor()))
 }
@@ -72,19 +83,24 @@ fn build_for_arm64(folder: &Path) -> Result<()> {
         say("skipped for Arm64: the standard library or the linker cannot be installed");
         return Ok(());
     }
-    let mut cargo = cargo_command();
-    cargo.args(["build", "--release", "--locked", "--target", ports::EMULATED]);
+    let mut cargo = cargo();
+    cargo.args(["build", "--release", "--locked", "--target", ports::EMULATED]).args(PACKAGE);
     let key = ports::EMULATED.to_uppercase().replace('-', "_");
-    cargo.env(format!("CARGO_TARGET_{key}_LINKER"), ports::LINKER);
-    succeed(cargo.current_dir(folder))?;
+    succeed(cargo.env(format!("CARGO_TARGET_{key}_LINKER"), ports::LINKER))?;
     place(folder, &format!("{}/release/lib{LIBRARY}.so", ports::EMULATED), "linux-arm64")
+}
+
+/// Cargo in the workspace of the native part, which is that of `compat`.
+fn cargo() -> Command {
+    let mut cargo = cargo_command();
+    cargo.current_dir(repository().join("compat")).env("CARGO_TARGET_DIR", peers::target());
+    cargo
 }
 
 /// Copies a library to the name by which node's platform and processor find it.
 fn place(folder: &Path, library: &str, platform: &str) -> Result<()> {
-    let target =
-        env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("target"), PathBuf::from);
-    let (from, to) = (target.join(library), folder.join(format!("selkie.{platform}.node")));
+    let (from, to) =
+        (peers::target().join(library), folder.join(format!("selkie.{platform}.node")));
     // A process that has the old file loaded keeps it.
     let _ = fs::remove_file(&to);
     fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;

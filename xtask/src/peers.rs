@@ -75,6 +75,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     )
 }
 
+/// The features with which the crates of `compat` are tested together.
+pub(crate) const FEATURES: &str =
+    "selkie-mollusk/inner-instructions,selkie-mollusk-bencher/cpi-compute-units";
+
 /// The target folder of the suites, shared with the crates of `compat`.
 pub(crate) fn target() -> PathBuf {
     repository().join("target/peers/cargo")

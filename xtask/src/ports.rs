@@ -30,7 +30,7 @@ const FOR_BROWSERS: &[&str] = &[
 ];
 
 /// Those that use almost all libraries. The command and the server need a C compiler for their target.
-const LIBRARIES: &[&str] = &["selkie", "selkie-conform", "selkie-node", "selkie-store"];
+const LIBRARIES: &[&str] = &["selkie", "selkie-conform", "selkie-node", "selkie-client"];
 
 /// What differs between this and the other Mac is in `selkie-vm`.
 const INTEL_MAC: &str = "x86_64-apple-darwin";
@@ -191,7 +191,7 @@ fn test(is_full: bool) -> Result<()> {
     listings.args(["--quiet", "--locked", "--package", "selkie-cli", "--test", "documents"]);
     succeed(listings.args(["--", "listings"]))?;
     let mut oracle = emulated("run", &repository().join("oracle"));
-    oracle.args(["--release", "--locked", "--ignore-rust-version", "--"]);
+    oracle.args(["--profile", "oracle", "--locked", "--ignore-rust-version", "--"]);
     // A process that is emulated cannot start another one.
     oracle.env("SELKIE_ORACLE_NOTES", repository().join("target/oracle-notes"));
     succeed(oracle.args(["exec", "--count", ORACLE_PROGRAMS]))

@@ -1,20 +1,22 @@
 //! `cargo xtask scale`: the Python package in a clean environment, and one digest from all engines that
-//! distribute batches, with processes killed in the middle. The long form also builds and tests
-//! `selkie batch sql`, whose library takes too long to compile for each change.
+//! distribute batches, with processes killed in the middle. The short form, with `--ci`, only tests the
+//! package, without a wheel and as the workspace's build has compiled it.
 
 mod figures;
 
 use std::{
     env,
+    env::consts::{DLL_PREFIX, DLL_SUFFIX},
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::{
     repository, say,
-    steps::{built, cargo, step, succeed},
+    steps::{built, cargo, compiler, step, succeed},
     wheel::{self, Venv},
 };
 
@@ -29,7 +31,7 @@ const ENGINES: &[(&str, &[&str])] = &[
 ];
 /// How many items all engines run.
 const ITEMS: &str = "200000";
-/// How many items the tests run, and Spark in its short form.
+/// How many items the tests run.
 const ITEMS_SHORT: &str = "20000";
 /// How many items are in a file: so few that a process can be killed between two of them.
 const ITEMS_PER_FILE: &str = "500";
@@ -47,55 +49,49 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// The tests of the package, and an executor of Spark that is killed.
+/// The tests of the package, as the workspace's build has compiled it.
 fn short() -> Result<()> {
     if selkie_build::in_path("python3").is_none() {
         say("skipped: python3 is not installed");
         return Ok(());
     }
     let items = record(&built("examples/record_items")?, &[ITEMS_SHORT, ITEMS_PER_FILE])?;
-    let wheel = tested(&items)?;
-    if selkie_build::in_path("java").is_none() {
-        say("Spark skipped: java is not installed");
-        return Ok(());
+    let venv = Venv::clean(&work().join("clean"))?;
+    venv.install(TEST_PACKAGES)?;
+    step("Python package", || test(&venv, &items, Some(&stage()?)))
+}
+
+/// Puts the package's modules and its library together, as a wheel has them. Returns their folder.
+fn stage() -> Result<PathBuf> {
+    succeed(compiler().args(["build", "--workspace", "--lib", "--quiet", "--locked"]))?;
+    let library = format!("{DLL_PREFIX}_native{DLL_SUFFIX}");
+    let library = built("selkie")?.with_file_name(library);
+    let staged = work().join("staged");
+    let folder = staged.join("selkie");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
     }
-    step("Spark, with an executor killed", || engine(&wheel, &items, "spark", &["spark-kill"]))
+    fs::create_dir_all(&folder)?;
+    for entry in fs::read_dir(package().join("python/selkie"))? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), folder.join(entry.file_name()))?;
+        }
+    }
+    fs::copy(&library, folder.join("_native.abi3.so"))
+        .with_context(|| format!("cannot copy {}", library.display()))?;
+    Ok(staged)
 }
 
 /// Everything.
 fn long(count: &str) -> Result<()> {
-    let recorder = build("quick")?;
-    step("lints and tests of SQL", lint_and_test_sql)?;
+    let recorder = build("release")?;
     let record = |count| record(&recorder, &[count, ITEMS_PER_FILE]);
     let wheel = tested(&record(ITEMS_SHORT)?)?;
     let items = record(count)?;
-    step("SQL", || sql(&items, count))?;
     for (extra, runs) in ENGINES {
         step(extra, || engine(&wheel, &items, extra, runs))?;
     }
-    Ok(())
-}
-
-/// Lints the command with the feature `sql`, which CI does not compile, and runs its tests.
-fn lint_and_test_sql() -> Result<()> {
-    let chosen = ["--profile", "quick", "--locked", "--package", "selkie-cli", "--features", "sql"];
-    let lint = |targets: &[&str], lint| {
-        cargo(&[&["clippy"], &chosen[..], targets, &["--", "-D", lint]].concat())
-    };
-    lint(&["--all-targets"], "warnings")?;
-    lint(&["--bins"], "clippy::disallowed_methods")?;
-    cargo(&[&["test"], &chosen[..], &["--test", "sql"]].concat())
-}
-
-/// Runs items in a query, which has to give a row for each, and as many distinct ids.
-fn sql(items: &Path, count: &str) -> Result<()> {
-    let query = "SELECT count(*) AS items, count(DISTINCT item_id) AS ids FROM simulate('.')";
-    let mut command = Command::new(command_line("quick"));
-    let output = command.args(["--json", "batch", "sql", query]).current_dir(items).output();
-    let output = output.context("cannot start the command")?;
-    let found = String::from_utf8_lossy(&output.stdout);
-    let expected = format!("{{\"items\":{count},\"ids\":{count}}}");
-    ensure!(found.trim() == expected, "the query gives {found}, not {expected}");
     Ok(())
 }
 
@@ -104,22 +100,28 @@ fn command_line(profile: &str) -> PathBuf {
     repository().join(format!("target/{profile}/selkie{}", env::consts::EXE_SUFFIX))
 }
 
-/// Builds and lints the package, and tests it with items. Returns the wheel.
+/// Builds the package, and tests it with items in an environment that has nothing else in it. Returns the
+/// wheel.
 fn tested(items: &Path) -> Result<PathBuf> {
     let mut wheel = PathBuf::new();
     step("Python package", || {
-        wheel = wheel::build(&repository().join("target/wheels"), true)?;
+        wheel = wheel::build(&repository().join("target/wheels"))?;
         Ok(())
     })?;
-    step("Python package in a clean environment", || test(&wheel, items))?;
+    step("Python package in a clean environment", || {
+        let venv = Venv::clean(&work().join("clean"))?;
+        venv.install(TEST_PACKAGES)?;
+        venv.install_wheel(&wheel, "")?;
+        test(&venv, items, None)
+    })?;
     Ok(wheel)
 }
 
-/// Builds the command with SQL, and the program that records items. Returns the latter.
+/// Builds the command, and the program that records items. Returns the latter.
 fn build(profile: &str) -> Result<PathBuf> {
     let build = ["build", "--profile", profile, "--locked", "--package"];
     step("command line", || {
-        cargo(&[&build[..], &["selkie-cli", "--features", "sql"]].concat())?;
+        cargo(&[&build[..], &["selkie-cli"]].concat())?;
         cargo(&[&build[..], &["selkie-batch", "--example", "record_items"]].concat())
     })?;
     Ok(repository().join("target").join(profile).join("examples/record_items"))
@@ -146,16 +148,19 @@ fn package() -> PathBuf {
     repository().join("bindings/python")
 }
 
-/// Installs the wheel in an environment that has nothing in it, and runs tests and type checks.
-fn test(wheel: &Path, items: &Path) -> Result<()> {
-    let venv = Venv::clean(&work().join("clean"))?;
-    venv.install(TEST_PACKAGES)?;
-    venv.install_wheel(wheel, "")?;
-    let mut pytest = venv.command("python");
-    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]);
-    succeed(pytest.current_dir(package()).env("SELKIE_ITEMS", items))?;
-    succeed(venv.command("mypy").current_dir(package()))?;
-    succeed(venv.command("mypy").args(["--strict", "tests"]).current_dir(package()))
+/// Runs tests and type checks in an environment, of the package in a folder, or of the one installed.
+fn test(venv: &Venv, items: &Path, staged: Option<&Path>) -> Result<()> {
+    let python = |name: &str, arguments: &[&str]| {
+        let mut command = venv.command(name);
+        command.args(arguments).current_dir(package()).env("SELKIE_ITEMS", items);
+        if let Some(folder) = staged {
+            command.env("PYTHONPATH", folder).env("MYPYPATH", package().join("python"));
+        }
+        succeed(&mut command)
+    };
+    python("python", &["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"])?;
+    python("mypy", &[])?;
+    python("mypy", &["--strict", "tests"])
 }
 
 /// Installs an engine with the wheel, and runs it.
@@ -163,7 +168,7 @@ fn engine(wheel: &Path, items: &Path, extra: &str, runs: &[&str]) -> Result<()> 
     let venv = Venv::at(&work().join(extra))?;
     venv.install_wheel(wheel, extra)?;
     let mut python = venv.command("python");
-    python.arg("scale/scale.py").arg(items).arg(work()).arg(command_line("quick"));
+    python.arg("scale/scale.py").arg(items).arg(work()).arg(command_line("release"));
     succeed(python.args(runs).current_dir(package()))
         .with_context(|| format!("items in {}", items.display()))
 }

@@ -4,6 +4,7 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
 
@@ -29,10 +30,35 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
 /// What is built is the same as for `cargo test --workspace`. `cargo run --package` would choose other
 /// features for dependencies, and compile them again.
 pub(crate) fn built(name: &str) -> Result<PathBuf> {
-    cargo(&["build", "--workspace", "--bins", "--examples", "--quiet", "--locked"])?;
+    succeed(compiler().args([
+        "build",
+        "--workspace",
+        "--bins",
+        "--examples",
+        "--quiet",
+        "--locked",
+    ]))?;
     let this = env::current_exe()?;
     let folder = this.parent().unwrap_or(Path::new(""));
     Ok(folder.join(format!("{name}{}", env::consts::EXE_SUFFIX)))
+}
+
+/// Whether [`compiler`] lints.
+static LINTS: AtomicBool = AtomicBool::new(false);
+
+/// Makes [`compiler`] lint what it compiles of the workspace from now on.
+pub(crate) fn lint_while_compiling() {
+    LINTS.store(true, Ordering::Relaxed);
+}
+
+/// Returns cargo for building the workspace. All of a run have to agree on whether they lint: what was
+/// compiled without that is compiled again with it.
+pub(crate) fn compiler() -> Command {
+    let mut command = cargo_command();
+    if LINTS.load(Ordering::Relaxed) {
+        linting(&mut command);
+    }
+    command
 }
 
 /// Makes cargo lint the crates of a workspace while it compiles them, with warnings as errors. To check

@@ -26,8 +26,8 @@ const LINES_MAX: usize = 900;
 /// The files that may contain `unsafe` code, some of them to call the peers' engines or to share memory
 /// with other fuzzers.
 const UNSAFE_FILES: &[&str] = &[
+    "crates/client/src/store/mod.rs",
     "crates/crypto/src/ed25519/x64.rs",
-    "crates/store/src/lib.rs",
     "crates/vm/src/block_loop.rs",
     "crates/vm/src/decoded.rs",
     "crates/vm/src/fast_path.rs",
@@ -62,8 +62,8 @@ const UNSAFE_FILES: &[&str] = &[
 
 /// The files of the product that may have thread-local variables.
 const THREAD_LOCAL_FILES: &[&str] = &[
+    "crates/client/src/store/mod.rs",
     "crates/selkie/src/recording.rs",
-    "crates/store/src/lib.rs",
     "crates/vm/src/jit/native/code_buffer.rs",
 ];
 
@@ -90,6 +90,7 @@ type Rule = fn(&Repository) -> Vec<String>;
 const RULES: &[Rule] = &[
     arrows,
     lints_are_inherited,
+    surroundings_are_arguments,
     versions_are_shared,
     unsafe_stays,
     state_is_passed,
@@ -162,9 +163,12 @@ fn uses(metadata: &Value) -> Result<BTreeMap<String, Vec<String>>> {
     packages.iter().map(|it| package(it).context("cargo describes a package oddly")).collect()
 }
 
-/// The crates of the workspace `compat`, as `compat/NAME`, and those of ours that each uses.
+/// The crates in the folder `compat`, as `compat/NAME`, and those of ours that each uses.
 fn uses_of_compat(metadata: &Value) -> Result<BTreeMap<String, Vec<String>>> {
     let packages = metadata["packages"].as_array().context("cargo names no packages")?;
+    let is_here =
+        |it: &&Value| it["manifest_path"].as_str().is_some_and(|it| it.contains("/compat/"));
+    let packages: Vec<&Value> = packages.iter().filter(is_here).collect();
     let short = |value: &Value| {
         let name = value.as_str()?;
         let is_here = packages.iter().any(|package| package["name"] == *value);
@@ -209,6 +213,25 @@ fn lints_are_inherited(repository: &Repository) -> Vec<String> {
     manifests(repository)
         .filter(|(_, text)| !text.contains("[lints]\nworkspace = true"))
         .map(|(path, _)| format!("{path}: does not inherit the workspace's lints"))
+        .collect()
+}
+
+/// The product denies to ask for clock, environment and randomness, but where a function says that it owns
+/// one. Tests and chores may.
+fn surroundings_are_arguments(repository: &Repository) -> Vec<String> {
+    const LINE: &str = "#![cfg_attr(not(test), deny(clippy::disallowed_methods))]\n";
+    let is_root = |path: &str| {
+        let is_product = path.starts_with("crates/") && !path.starts_with("crates/testdata/");
+        let mut parts = path.split('/').skip(2);
+        is_product
+            && parts.next() == Some("src")
+            && matches!(parts.next(), Some("lib.rs" | "main.rs"))
+            && parts.next().is_none()
+    };
+    let roots = repository.files.iter().filter(|(path, _)| is_root(path));
+    roots
+        .filter(|(_, text)| !text.contains(LINE))
+        .map(|(path, _)| format!("{path}: lacks {}", LINE.trim_end()))
         .collect()
 }
 
@@ -479,7 +502,7 @@ mod tests {
             &[
                 ("crates/a/src/b.rs", code),
                 ("crates/a/tests/b.rs", code),
-                ("crates/store/src/lib.rs", code),
+                ("crates/client/src/store/mod.rs", code),
             ],
             &["crates/a/src/b.rs:2: a thread-local variable"],
         );

@@ -8,10 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{
-    print, repository,
-    steps::{linting, succeed},
-};
+use crate::{print, repository, steps::succeed};
 
 /// What builds wheels.
 const MATURIN: &str = "maturin>=1.9,<2";
@@ -23,20 +20,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [folder] => PathBuf::from(folder),
         _ => bail!("usage: cargo xtask wheel [FOLDER]"),
     };
-    print(&build(&folder, false)?.display().to_string());
+    print(&build(&folder)?.display().to_string());
     Ok(())
 }
 
-/// Builds the wheel, and lints its native part if that is wanted, in a folder from which older ones are
-/// removed. Returns its path.
-pub(crate) fn build(folder: &Path, is_linted: bool) -> Result<PathBuf> {
+/// Builds the wheel, in a folder from which older ones are removed. Returns its path.
+pub(crate) fn build(folder: &Path) -> Result<PathBuf> {
     wheels(folder)?.iter().try_for_each(fs::remove_file)?;
     let tools = Venv::at(&repository().join("target/python/maturin"))?;
     tools.install(&[MATURIN])?;
     let mut maturin = tools.command("maturin");
-    maturin.args(["build", "--release", "--locked", "--out"]).arg(folder);
+    maturin.args(["build", "--profile", "lto", "--locked", "--out"]).arg(folder);
     maturin.current_dir(repository().join("bindings/python"));
-    succeed(if is_linted { linting(&mut maturin) } else { &mut maturin })?;
+    succeed(&mut maturin)?;
     wheels(folder)?.pop().context("maturin has written no wheel")
 }
 

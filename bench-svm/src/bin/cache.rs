@@ -22,7 +22,7 @@ use selkie::{
         program_cache::{CacheOptions, program_data_address},
     },
 };
-use selkie_store::DiskStore;
+use selkie_client::DiskStore;
 
 /// Programs of a restart.
 const PROGRAMS: usize = 1000;

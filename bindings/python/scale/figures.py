@@ -107,16 +107,6 @@ def command(workers: int, selkie: Path) -> Iterator[Run]:
 
 
 @contextlib.contextmanager
-def sql(workers: int, selkie: Path) -> Iterator[Run]:
-    def run(items: Path, out: Path) -> None:
-        query = f"COPY (SELECT * FROM simulate('{items}')) TO '{out}/' STORED AS PARQUET"
-        arguments = [selkie, "batch", "sql", query, "--threads", str(workers)]
-        subprocess.run(arguments, check=True, capture_output=True)
-
-    yield run
-
-
-@contextlib.contextmanager
 def spark(workers: int, _: Path) -> Iterator[Run]:
     with importlib.import_module("on_spark").session(workers) as session:
         yield lambda items, out: simulate(session, items, out)
@@ -152,7 +142,7 @@ def void(_: object) -> None:
     """Ignore a result."""
 
 
-ENGINES = {it.__name__: it for it in [loop, command, sql, spark, spark_folder, sail, ray]}
+ENGINES = {it.__name__: it for it in [loop, command, spark, spark_folder, sail, ray]}
 
 
 def engine(name: str, work: Work) -> None:
@@ -173,7 +163,7 @@ def one_engine(name: str, workers: int, items: Path, out: Path, selkie: Path) ->
     """Measure an engine with a number of workers, and print the cost as JSON.
 
     There is a processor for each worker. Otherwise one worker would use those of others: the JVM has
-    threads for each processor that it sees, and Sail and DataFusion write results beside the work.
+    threads for each processor that it sees, and Sail writes results beside the work.
     """
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:workers])
     with ENGINES[name](workers, selkie) as run:

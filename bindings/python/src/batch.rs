@@ -2,12 +2,12 @@
 
 use std::{
     num::NonZeroUsize,
-    sync::{OnceLock, PoisonError, RwLock},
+    sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     time::Instant,
 };
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
-use selkie_batch::{RunOptions, schema};
+use selkie_batch::{RunOptions, folder::Programs, schema};
 
 use crate::{
     arrow::{Batch, BatchSchema, import},
@@ -18,12 +18,16 @@ use crate::{
 /// What items refer to by hash, and the programs that are ready to run.
 #[pyclass(frozen, module = "selkie._native")]
 #[derive(Default, Debug)]
-pub(crate) struct Base(RwLock<selkie_batch::Base>);
+pub(crate) struct Base {
+    base: RwLock<selkie_batch::Base>,
+    /// The files that replace programs.
+    programs: Programs,
+}
 
 #[pymethods]
 impl Base {
     #[new]
-    fn new() -> Self {
+    fn empty() -> Self {
         Self::default()
     }
 
@@ -42,8 +46,22 @@ impl Base {
 }
 
 impl Base {
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, selkie_batch::Base> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    /// Returns what items refer to, in which programs have been replaced.
+    pub(crate) fn new(base: selkie_batch::Base, programs: Programs) -> Self {
+        Self { base: RwLock::new(base), programs }
+    }
+
+    /// Returns the files that replace programs.
+    pub(crate) fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, selkie_batch::Base> {
+        self.base.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, selkie_batch::Base> {
+        self.base.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,22 +75,29 @@ pub(crate) fn run_batch(
     logs: bool,
     data: bool,
 ) -> PyResult<Batch> {
-    let options = RunOptions {
+    let options = options(threads, engine, logs, data)?;
+    let batch = import(items)?;
+    let base = base.get();
+    let run = || selkie_batch::run(&batch, &base.read(), &options);
+    let results = detached(items.py(), run)?;
+    results.map(Batch).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Returns how batches are run.
+pub(crate) fn options(
+    threads: NonZeroUsize,
+    engine: &str,
+    logs: bool,
+    data: bool,
+) -> PyResult<RunOptions> {
+    Ok(RunOptions {
         threads,
         engine: self::engine(engine)?,
         keeps_logs: logs,
         keeps_data: data,
         clock: Some(nanoseconds),
         ..RunOptions::default()
-    };
-    let batch = import(items)?;
-    let base = &base.get().0;
-    let run = || {
-        let base = base.read().unwrap_or_else(PoisonError::into_inner);
-        selkie_batch::run(&batch, &base, &options)
-    };
-    let results = detached(items.py(), run)?;
-    results.map(Batch).map_err(|error| PyValueError::new_err(error.to_string()))
+    })
 }
 
 /// Returns the time since the first call, in nanoseconds.

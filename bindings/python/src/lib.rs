@@ -9,6 +9,7 @@ mod batch;
 mod chain;
 mod engine;
 mod errors;
+mod folder;
 mod receipt;
 
 use pyo3::prelude::*;
@@ -24,7 +25,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::Base>()?;
     module.add_class::<batch::Digest>()?;
     module.add_class::<chain::Chain>()?;
+    module.add_class::<folder::Run>()?;
     module.add_class::<receipt::Receipt>()?;
+    module.add_function(wrap_pyfunction!(folder::read_base, module)?)?;
+    module.add_function(wrap_pyfunction!(folder::remove_results, module)?)?;
+    module.add_function(wrap_pyfunction!(folder::sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(folder::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(folder::diff, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run_batch, module)?)?;
     module.add_function(wrap_pyfunction!(batch::items_schema, module)?)?;
     module.add_function(wrap_pyfunction!(batch::results_schema, module)?)?;

@@ -16,6 +16,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+import selkie
 from selkie import batch
 
 ITEMS = Path(os.environ["SELKIE_ITEMS"])
@@ -158,9 +159,51 @@ def test_files_get_their_names_when_they_are_complete(tmp_path: Path, base: batc
     assert batch.run_file(first, results, base) == 0
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(first.read_bytes()[:-100])
-    with pytest.raises((pyarrow.ArrowInvalid, OSError)):
+    with pytest.raises(selkie.SelkieError, match="cannot read .*broken"):
         batch.run_file(broken, tmp_path / "none.parquet", base)
     assert sorted(it.name for it in tmp_path.iterdir()) == ["broken.parquet", "results.parquet"]
+
+
+def test_results_of_something_else_are_refused(tmp_path: Path, base: batch.Base) -> None:
+    first, second, *_ = batch.shards(ITEMS / "items")
+    results = tmp_path / first.name
+    batch.run_file(first, results, base)
+    refused = "has results of other items, programs or options"
+    with pytest.raises(selkie.SelkieError, match=refused):
+        batch.run_file(second, results, base)
+    with pytest.raises(selkie.SelkieError, match=refused):
+        batch.run_file(first, results, base, logs=True)
+    with pytest.raises(selkie.SelkieError, match=refused):
+        batch.remaining(ITEMS / "items", tmp_path, data=True)
+    left = batch.remaining(ITEMS / "items", tmp_path)
+    assert first not in left and second in left
+    with pytest.raises(selkie.SelkieError, match="restart=True"):
+        batch.run_folder(ITEMS, tmp_path, logs=True)
+    everything = sum(parquet.read_metadata(it).num_rows for it in batch.shards(ITEMS / "items"))
+    assert batch.run_folder(ITEMS, tmp_path, logs=True, restart=True) == everything
+    assert batch.run_folder(ITEMS, tmp_path, logs=True) == 0
+
+
+def test_another_program_has_other_results(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    batch.run_folder(ITEMS, folder)
+    with pytest.raises(ValueError, match="no address"):
+        batch.run_folder(ITEMS, folder, programs={"nothing": tmp_path / "a.so"})
+    with pytest.raises(selkie.SelkieError, match="cannot read .*a.so"):
+        batch.run_folder(ITEMS, folder, programs={"1" * 32: tmp_path / "a.so"})
+
+
+def test_results_are_verified_and_compared(tmp_path: Path) -> None:
+    batch.run_folder(ITEMS, tmp_path / "before")
+    batch.run_folder(ITEMS, tmp_path / "after", engine="interpreter")
+    found = batch.verify(tmp_path / "before", ITEMS)
+    assert found["problems"] == [] and found["items"] == found["distinct"]
+    assert found["digest"] == batch.digest_of(tmp_path / "after").digest.hex()
+    assert batch.diff(tmp_path / "before", tmp_path / "after")["changed"] == 0
+    (first, *_) = batch.shards(tmp_path / "before")
+    first.unlink()
+    (problem,) = batch.verify(tmp_path / "before", ITEMS)["problems"]
+    assert problem.endswith(f"for {found['items']} items")
 
 
 def test_a_folder_is_resumed_and_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

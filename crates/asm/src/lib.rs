@@ -37,6 +37,7 @@
 //! | `format` | the formatter |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod analysis;
 mod assembly;

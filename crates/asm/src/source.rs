@@ -4,6 +4,7 @@
 //! [`Span`] is two words and needs no file. Invariants: a position belongs to exactly one text, and
 //! the end of a text is a position of that text.
 
+use selkie_isa::failure::{Failure, OrFailure as _};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -195,7 +196,7 @@ pub trait Files {
     ///
     /// # Errors
     /// If the file does not exist or cannot be read: the reason, as text for a diagnostic.
-    fn read(&self, path: &Path) -> Result<Vec<u8>, String>;
+    fn read(&self, path: &Path) -> Result<Vec<u8>, Failure>;
 }
 
 /// Access to no files: `.include` and `.incbin` fail.
@@ -203,8 +204,8 @@ pub trait Files {
 pub struct NoFiles;
 
 impl Files for NoFiles {
-    fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
-        Err("no files can be read here".to_owned())
+    fn read(&self, _: &Path) -> Result<Vec<u8>, Failure> {
+        Err("no files can be read here".into())
     }
 }
 
@@ -214,8 +215,8 @@ impl Files for NoFiles {
 pub struct DiskFiles;
 
 impl Files for DiskFiles {
-    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
-        input::read(path, TEXT_BYTES_MAX as u64).map_err(|error| error.to_string())
+    fn read(&self, path: &Path) -> Result<Vec<u8>, Failure> {
+        input::read(path, TEXT_BYTES_MAX as u64).or_failure()
     }
 }
 
@@ -302,7 +303,7 @@ mod tests {
     #[test]
     fn devices_and_folders_are_refused() {
         for (path, error) in [("/dev/zero", "not a regular file"), ("/", "is a directory")] {
-            assert_eq!(DiskFiles.read(Path::new(path)).unwrap_err(), error);
+            assert_eq!(DiskFiles.read(Path::new(path)).unwrap_err().to_string(), error);
         }
     }
 }

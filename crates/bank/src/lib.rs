@@ -45,6 +45,7 @@
 //! | `state` | a bank's state for import and export, and that of a new cluster |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;

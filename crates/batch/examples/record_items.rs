@@ -24,8 +24,7 @@ use selkie::{
     token,
 };
 use selkie_batch::{Base, Expectation, Item, ItemData, Items, Sha256, record, schema};
-use selkie_svm::{AccountStore, ReadableAccount as _};
-use solana_account::{Account, AccountSharedData};
+use solana_account::Account;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -126,12 +125,6 @@ struct Chain {
     owners: Vec<Keypair>,
 }
 
-impl AccountStore for Chain {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.svm.shared_account(key).filter(|it| it.lamports() > 0)
-    }
-}
-
 impl Chain {
     /// With `old`, SPL Token is there in place of p-token.
     fn new(old: bool) -> Result<Self> {
@@ -179,7 +172,7 @@ impl Chain {
             Mix::Transfers => vec![transfer(index, &owner.pubkey())],
         };
         let transaction = self.svm.sign(&instructions, &[owner])?;
-        let accounts = record::accounts(&transaction.message, self, self.svm.environment());
+        let accounts = record::accounts(&self.svm.case(&transaction));
         let wire = wincode::serialize(&transaction)?;
         let receipt = self.svm.send(transaction).unwrap_or_else(|failed| failed.receipt);
         let error = receipt.result.as_ref().err().map(serde_json::to_string).transpose()?;

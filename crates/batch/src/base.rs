@@ -6,12 +6,9 @@ use std::{
 };
 
 use arrow_array::{Array, RecordBatch};
-use selkie_builtins::program_account;
-use selkie_svm::{
-    BlockhashQueue, Environment, Pubkey, ReadableAccount,
-    program_cache::ProgramCache,
-    sysvars::{Rent, minimum_balance},
-};
+use selkie_builtins::native_accounts;
+use selkie_case::{KeyedAccount, sorted, sysvar_accounts};
+use selkie_svm::{BlockhashQueue, Environment, Pubkey, program_cache::ProgramCache};
 use solana_account::AccountSharedData;
 
 use crate::{
@@ -38,17 +35,17 @@ pub struct Base {
 }
 
 /// An environment that was read, or what is wrong with it.
-pub(crate) type Loaded = Result<Arc<Prepared>, String>;
+pub(crate) type Loaded = Result<Arc<LoadedEnvironment>, String>;
 
 /// An environment, ready for items.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct LoadedEnvironment {
     pub(crate) environment: Environment,
     /// The recent blockhashes, for items that check theirs.
-    pub(crate) blockhash_queue: BlockhashQueue,
+    pub(crate) blockhashes: BlockhashQueue,
     /// The accounts that all items have, sorted by address: sysvars, builtin programs, those of the
     /// file.
-    pub(crate) accounts: Vec<(Pubkey, AccountSharedData)>,
+    pub(crate) accounts: Vec<KeyedAccount>,
 }
 
 impl Base {
@@ -138,21 +135,20 @@ impl Base {
     fn prepare(&self, content: &Content) -> Loaded {
         let file = EnvironmentFile::parse(content)?;
         let environment = file.environment()?;
-        let mut accounts = native_accounts(&environment);
+        let mut accounts: Vec<_> =
+            native_accounts(&environment).chain(sysvar_accounts(&environment)).collect();
+        // Of several accounts at an address the last one counts: those of the file.
         for account in &file.accounts {
             accounts.push(self.account(account)?);
         }
-        // Of several accounts at an address the last one counts: those of the file.
-        accounts.reverse();
-        accounts.sort_by_key(|(key, _)| *key);
-        accounts.dedup_by_key(|(key, _)| *key);
+        let accounts = sorted(accounts);
         let blockhashes = file.blockhashes.iter().map(|it| crate::environment::blockhash(it));
         let blockhashes: Vec<_> = blockhashes.collect::<Result<_, _>>()?;
-        let blockhash_queue = BlockhashQueue::new(blockhashes);
-        Ok(Arc::new(Prepared { environment, blockhash_queue, accounts }))
+        let blockhashes = BlockhashQueue::new(blockhashes);
+        Ok(Arc::new(LoadedEnvironment { environment, blockhashes, accounts }))
     }
 
-    fn account(&self, file: &EnvironmentAccount) -> Result<(Pubkey, AccountSharedData), String> {
+    fn account(&self, file: &EnvironmentAccount) -> Result<KeyedAccount, String> {
         let data = match &file.data {
             Some(hash) => Arc::clone(self.content(&content_hash(hash)?)?),
             None => Content::default(),
@@ -161,30 +157,5 @@ impl Base {
         let account =
             AccountSharedData::new_with_shared_data(file.lamports, data, &owner, file.executable);
         Ok((pubkey(&file.pubkey)?, account))
-    }
-}
-
-/// Returns the accounts of builtin programs, precompiles and sysvars.
-fn native_accounts(environment: &Environment) -> Vec<(Pubkey, AccountSharedData)> {
-    let builtins = environment.builtins.iter().map(|(id, _)| *id);
-    let precompiles = environment.precompiles.iter().map(|(id, _)| *id);
-    let programs = builtins.chain(precompiles).map(|id| (id, program_account(&id)));
-    let rent = environment.rent();
-    let sysvars = environment.sysvars.iter().map(|(id, data)| (*id, sysvar_account(data, &rent)));
-    programs.chain(sysvars).collect()
-}
-
-/// Returns the account of a sysvar with the minimum balance.
-pub(crate) fn sysvar_account(data: &[u8], rent: &Rent) -> AccountSharedData {
-    let lamports = minimum_balance(rent, data.len()).max(1);
-    selkie_builtins::sysvar_account(data.to_vec(), lamports, u64::MAX)
-}
-
-impl Prepared {
-    /// Returns the account at an address; `None` if there is none or it has no lamports.
-    pub(crate) fn account(&self, key: &Pubkey) -> Option<&AccountSharedData> {
-        let index = self.accounts.binary_search_by(|(known, _)| known.cmp(key)).ok()?;
-        let (_, account) = self.accounts.get(index)?;
-        Some(account).filter(|account| account.lamports() > 0)
     }
 }

@@ -5,8 +5,8 @@
 
 use core::ops::ControlFlow;
 
-use selkie::Svm;
-use selkie_explore::{ExploreError, Finding, Fixture, Options, Progress, explore_watched};
+use selkie::{Case, Svm};
+use selkie_explore::{ExploreError, Finding, Options, Progress, Target, explore_watched};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256 as Hasher};
 
@@ -17,25 +17,19 @@ use crate::{
     options::RunOptions,
     outcome::{Ended, Executed, Logs, Status},
     rows::Malformed,
-    state::ItemAccounts,
 };
 
 /// Runs the searches of an item.
-pub(crate) fn run(
-    item: &Item<'_>,
-    accounts: &ItemAccounts<'_>,
-    options: &RunOptions,
-) -> Result<Ended, Malformed> {
+pub(crate) fn run(item: &Item<'_>, case: &Case, options: &RunOptions) -> Result<Ended, Malformed> {
     let file = FuzzFile::parse(item.message)?;
     let seeds = file.seeds()?;
-    let environment = accounts.moment().environment.clone();
-    let svm = Svm::of_environment(environment, accounts.all()).with_engine(options.engine);
-    let (fixture, cases) = file.fixture(&svm)?;
+    let svm = Svm::of_case(case).with_engine(options.engine);
+    let (target, cases) = file.target(&svm)?;
     let mut searched = Searched::default();
     for seed in seeds {
         let runs = Some(file.calls);
         let search = Options { seed, runs, seeds: cases.clone(), ..Options::default() };
-        searched.search(&fixture, &search);
+        searched.search(&target, &search);
     }
     match searched.hopeless {
         Some(error) if searched.effort.given_up == file.seed_count => {
@@ -84,9 +78,9 @@ struct FoundCall {
 }
 
 impl Searched {
-    fn search(&mut self, fixture: &Fixture, options: &Options) {
+    fn search(&mut self, target: &Target, options: &Options) {
         let mut progress = Progress::default();
-        let report = explore_watched(fixture, options, &mut |it| {
+        let report = explore_watched(target, options, &mut |it| {
             progress.clone_from(it);
             ControlFlow::Continue(())
         });
@@ -98,7 +92,7 @@ impl Searched {
         *compute_units = compute_units.saturating_add(progress.compute_units);
         match report {
             Ok(report) => {
-                let names = fixture.action_names();
+                let names = target.action_names();
                 for finding in report.findings {
                     if findings.iter().all(|it| it.what != finding.what) {
                         findings.push(Found::new(options.seed, finding, &names));

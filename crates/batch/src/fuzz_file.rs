@@ -4,12 +4,12 @@ use core::ops::Range;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::Svm;
-use selkie_explore::{Case, Example, FailsOn, Fixture, Idl};
+use selkie_explore::{CallSequence, Example, FailsOn, Idl, Target};
 use selkie_svm::{Instruction, Pubkey, Transaction};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{environment::pubkey, instructions::instructions, rows::Malformed};
+use crate::{environment::pubkey, rows::Malformed};
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -115,26 +115,26 @@ impl FuzzFile {
     }
 
     /// Returns the actions, and cases to begin with.
-    pub(crate) fn fixture(&self, svm: &Svm) -> Result<(Fixture, Vec<Case>), Malformed> {
+    pub(crate) fn target(&self, svm: &Svm) -> Result<(Target, Vec<CallSequence>), Malformed> {
         let program = self.program.as_deref().map(pubkey).transpose()?;
-        let (mut fixture, mut cases) = match (&self.idl, self.transactions.is_empty()) {
+        let (mut target, mut cases) = match (&self.idl, self.transactions.is_empty()) {
             (Some(idl), true) => (described(idl, program, svm)?, Vec::new()),
-            (None, false) => Fixture::of_examples(svm, &self.examples(program, svm)?),
+            (None, false) => Target::of_examples(svm, &self.examples(program, svm)?),
             _ => return Err("a search has either `transactions` or an `idl`".to_owned()),
         };
         for what in &self.fails_on {
             let what = what.parse::<FailsOn>();
-            fixture = fixture.fails_on(what.map_err(|error| format!("`failsOn`: {error}"))?);
+            target = target.fails_on(what.map_err(|error| format!("`failsOn`: {error}"))?);
         }
         if self.cases.len() > CASES_MAX {
             return Err(format!("there are more than {CASES_MAX} `cases`"));
         }
-        let names = fixture.action_names();
+        let names = target.action_names();
         for (index, case) in self.cases.iter().enumerate() {
-            let case = Case::parse(&case.to_string(), &names);
+            let case = CallSequence::parse(&case.to_string(), &names);
             cases.push(case.map_err(|error| format!("cases[{index}]: {error}"))?);
         }
-        Ok((fixture, cases))
+        Ok((target, cases))
     }
 
     fn examples(&self, program: Option<Pubkey>, svm: &Svm) -> Result<Vec<Example>, Malformed> {
@@ -143,7 +143,9 @@ impl FuzzFile {
             let read = || {
                 let wire = BASE64_STANDARD.decode(text).map_err(|error| error.to_string())?;
                 let transaction = Transaction::from_wire(&wire, svm.features());
-                instructions(&transaction.map_err(|it| it.to_string())?, svm)
+                let transaction = transaction.map_err(|it| it.to_string())?;
+                let case = svm.case(&transaction.into_inner());
+                case.instructions().map_err(|error| error.to_string())
             };
             let found = read().map_err(|why| format!("transactions[{index}]: {why}"))?;
             let is_called = |it: &Instruction| match program {
@@ -166,9 +168,9 @@ impl FuzzFile {
     }
 }
 
-fn described(idl: &Value, program: Option<Pubkey>, svm: &Svm) -> Result<Fixture, Malformed> {
+fn described(idl: &Value, program: Option<Pubkey>, svm: &Svm) -> Result<Target, Malformed> {
     let idl = Idl::parse(&idl.to_string()).map_err(|error| format!("`idl`: {error}"))?;
     let program = program.or(idl.address);
     let program = program.ok_or("`idl` has no address, so `program` has to name the program")?;
-    Ok(idl.fixture(svm, program))
+    Ok(idl.target(svm, program))
 }

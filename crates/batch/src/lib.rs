@@ -2,7 +2,7 @@
 //!
 //! [`run`] is a pure function. A result depends on its row and on what the row refers to by hash, and
 //! is the same on every machine, with any number of threads and with both engines. So any engine that
-//! moves Arrow batches (Spark, Ray, DataFusion, a loop over Parquet files) can distribute the work,
+//! moves Arrow batches (Spark, Ray, a loop over Parquet files) can distribute the work,
 //! and repeat any part of it.
 //!
 //! | item | what it is |
@@ -19,9 +19,12 @@
 //! | [`Items`] | collects items into a batch |
 //! | [`EnvironmentFile`] | features, sysvars, fees and shared accounts, in a file that its hash names |
 //! | [`record`] | items from the state of a chain |
+//! | `folder` | Parquet files of items and results, with the feature `folders` |
+//! | `import` | items of recorded transactions, with the feature `import` |
 //! | [`Digest`] | proves that two runs executed the same items with the same effects |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod base;
@@ -30,9 +33,14 @@ mod digest;
 mod effects;
 mod environment;
 mod error;
+#[cfg(feature = "folders")]
+#[allow(clippy::arithmetic_side_effects, reason = "64 bits count all rows that are read")]
+pub mod folder;
 mod fuzz;
 mod fuzz_file;
-mod instructions;
+#[cfg(feature = "import")]
+#[allow(clippy::arithmetic_side_effects, reason = "64 bits count all rows that are read")]
+pub mod import;
 mod item;
 mod items;
 mod options;

@@ -1,15 +1,11 @@
 //! Records items: a transaction, and what it needs of a chain's state.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_svm::{
-    AccountStore, Environment, Feature, Pubkey, ReadableAccount, check,
-    program_cache::program_data_address,
-};
-use solana_account::AccountSharedData;
+use selkie_case::{Case, KeyedAccount};
+use selkie_svm::{Environment, Feature, Pubkey, ReadableAccount};
 use solana_hash::Hash;
-use solana_message::VersionedMessage;
 
 use crate::{
     base::Base,
@@ -19,9 +15,6 @@ use crate::{
 
 /// The length in bytes above which account data are contents of their own.
 const INLINE_BYTES_MAX: usize = 512;
-
-/// An account of a chain, by its address.
-pub type RecordedAccount = (Pubkey, AccountSharedData);
 
 /// Returns the file of an environment. `blockhashes` are the recent ones, oldest first.
 #[must_use]
@@ -44,36 +37,24 @@ pub fn environment_file(
     }
 }
 
-/// Returns the accounts that a transaction needs: its own, its lookup tables, and the files of
+/// Returns the accounts that a case's transaction needs: its own, its lookup tables, and the files of
 /// programs. Builtin programs and sysvars are left out, since they belong to the environment.
 #[must_use]
-pub fn accounts(
-    message: &VersionedMessage,
-    store: &impl AccountStore,
-    environment: &Environment,
-) -> Vec<RecordedAccount> {
-    let mut keys: BTreeSet<Pubkey> = message.static_account_keys().iter().copied().collect();
-    let lookups = message.address_table_lookups().unwrap_or_default();
-    keys.extend(lookups.iter().map(|it| it.account_key));
-    // If a table is missing or too short, the transaction is dropped for that.
-    if let Ok((writable, readonly)) = check::resolve_lookups(lookups, store, environment) {
-        keys.extend(writable.into_iter().chain(readonly));
-    }
-    let files = keys
-        .iter()
-        .filter_map(|key| store.with_account(key, |account| program_data_address(account?.data())));
-    keys.extend(files.collect::<Vec<_>>());
+pub fn accounts(case: &Case) -> Vec<KeyedAccount> {
+    let Some(transaction) = case.input.transaction() else { return Vec::new() };
+    let environment = &*case.environment;
+    let needed = Case::of(transaction.clone(), case, Arc::clone(&case.environment), true);
     let is_own = |key: &Pubkey| {
         !environment.builtins.iter().any(|(id, _)| id == key)
             && !environment.precompiles.iter().any(|(id, _)| id == key)
             && environment.sysvars.get(key).is_none()
     };
-    let present = |key: Pubkey| Some((key, store.account(&key)?));
-    keys.into_iter().filter(is_own).filter_map(present).collect()
+    let own = needed.accounts.iter().filter(|(key, _)| is_own(key));
+    own.map(|(key, account)| (*key, account.clone())).collect()
 }
 
 /// Returns an account as one of an item. Long data become a content of `base`.
-pub fn item_account<'a>((key, account): &'a RecordedAccount, base: &mut Base) -> ItemAccount<'a> {
+pub fn item_account<'a>((key, account): &'a KeyedAccount, base: &mut Base) -> ItemAccount<'a> {
     let data = account.data();
     let data = if data.len() > INLINE_BYTES_MAX {
         ItemData::Ref(base.add(data.to_vec()))

@@ -4,17 +4,14 @@
 //! a cluster. The item's environment and accounts are the state at the end of the block before the
 //! first one, whose slot is that of the clock.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_bank::{Bank, BankOptions, Forks, Options, Outcome as Processed, Stakes, State, Step};
+use selkie_case::Case;
 use selkie_svm::{ProcessOptions, ProgramCache, Pubkey, ReadableAccount as _, Transaction};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256 as Hasher};
-use solana_account::AccountSharedData;
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar;
 
@@ -26,7 +23,6 @@ use crate::{
     outcome::{Ended, Executed, Logs, Status},
     rows::Malformed,
     sha256,
-    state::ItemAccounts,
 };
 
 /// The version of the file.
@@ -103,11 +99,7 @@ impl SegmentFile {
 }
 
 /// Executes the blocks of an item.
-pub(crate) fn run(
-    item: &Item<'_>,
-    accounts: &ItemAccounts<'_>,
-    options: &RunOptions,
-) -> Result<Ended, Malformed> {
+pub(crate) fn run(item: &Item<'_>, case: &Case, options: &RunOptions) -> Result<Ended, Malformed> {
     let file = SegmentFile::parse(item.message)?;
     if !item.check_blockhash {
         return Err("blocks are executed with their blockhashes: set `check_blockhash`".to_owned());
@@ -117,7 +109,7 @@ pub(crate) fn run(
         engine: options.engine,
         budget: None,
     };
-    let state = state(accounts);
+    let state = state(case);
     let mut slot = state.slot;
     let forks = Forks::new(state, Arc::new(ProgramCache::new()), Options::default());
     let mut segment = Segment::new();
@@ -133,23 +125,21 @@ pub(crate) fn run(
 }
 
 /// Returns the state before the first block.
-fn state(accounts: &ItemAccounts<'_>) -> State {
-    let moment = accounts.moment();
-    let environment = &moment.environment;
+fn state(case: &Case) -> State {
+    let environment = &case.environment;
     let clock = environment.sysvars.clock().unwrap_or_default();
     let epochs = clock.epoch..=clock.leader_schedule_epoch;
-    let accounts: BTreeMap<Pubkey, AccountSharedData> = accounts.all().collect();
     State {
         slot: clock.slot,
         block_height: 0,
         hash: None,
         features: environment.features,
-        blockhashes: moment.blockhash_queue.blockhashes().copied().collect(),
+        blockhashes: case.blockhashes.blockhashes().copied().collect(),
         lamports_per_signature: environment.lamports_per_signature,
         stakes: Stakes::constant(environment.epoch_stake.clone(), epochs),
         processed: Vec::new(),
         lattice: None,
-        accounts: accounts.into_iter().collect(),
+        accounts: case.accounts.iter().map(|(key, it)| (*key, it.clone())).collect(),
     }
 }
 

@@ -1,56 +1,19 @@
 //! Items of kind `transaction`.
 
-use selkie_svm::{
-    BlockhashQueue, ChainState, ProcessOptions, Processed, Transaction, Workspace, process,
-};
+use selkie_case::{Case, RunMemory};
+use selkie_svm::{Processed, Workspace};
 use solana_transaction_error::TransactionError;
 
 use crate::{
     base::Base,
     effects,
-    item::Item,
     options::RunOptions,
     outcome::{Ended, Executed, Logs, Status},
-    state::{ItemAccounts, Moment},
 };
 
-/// What a thread keeps from one transaction to the next.
-#[derive(Default)]
-pub(crate) struct Memory {
-    workspace: Workspace,
-    /// The blockhash of the last transaction that was not checked for it.
-    unchecked: BlockhashQueue,
-}
-
-pub(crate) fn run(
-    item: &Item<'_>,
-    accounts: &ItemAccounts<'_>,
-    base: &Base,
-    options: &RunOptions,
-    memory: &mut Memory,
-) -> Ended {
-    let Memory { workspace, unchecked } = memory;
-    let Moment { environment, blockhash_queue, .. } = accounts.moment();
-    let process_options = ProcessOptions {
-        verify_signatures: item.verify_signatures,
-        engine: options.engine,
-        budget: None,
-    };
-    let ended =
-        Transaction::from_wire(item.message, environment.features).and_then(|transaction| {
-            let blockhash = transaction.blockhash();
-            if !item.check_blockhash && unchecked.blockhash() != Some(blockhash) {
-                *unchecked = BlockhashQueue::new([*blockhash]);
-            }
-            let chain = ChainState {
-                accounts,
-                environment,
-                blockhash_queue: if item.check_blockhash { blockhash_queue } else { unchecked },
-                programs: base.programs(),
-            };
-            process(&transaction, &chain, &process_options, None, workspace)
-        });
-    ended_as(ended, options.keeps_logs, workspace)
+pub(crate) fn run(case: &Case, base: &Base, options: &RunOptions, memory: &mut RunMemory) -> Ended {
+    let ended = case.run(base.programs(), options.engine, None, memory);
+    ended_as(ended, options.keeps_logs, &mut memory.workspace)
 }
 
 fn ended_as(

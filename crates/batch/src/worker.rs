@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use selkie_case::RunMemory;
+
 use crate::{
     base::Base,
     fuzz,
@@ -10,14 +12,14 @@ use crate::{
     outcome::{Outcome, Status},
     rows::{ItemRows, Malformed},
     segment,
-    state::{ItemAccounts, Moment},
+    state::{self, Moment},
     transaction,
 };
 
 /// What a thread keeps from one item to the next.
 #[derive(Default)]
 pub(crate) struct Worker {
-    transactions: transaction::Memory,
+    memory: RunMemory,
     moment: Option<Moment>,
 }
 
@@ -61,12 +63,11 @@ impl Worker {
             return Err(format!("`item_id` is {stated}, but the id of the row is {id}"));
         }
         let moment = Moment::of(&mut self.moment, item, base)?;
-        let accounts = ItemAccounts::new(item, moment, base)?;
-        let memory = &mut self.transactions;
+        let case = state::case(item, moment, base)?;
         let ended = match item.kind {
-            Kind::Transaction => transaction::run(item, &accounts, base, options, memory),
-            Kind::Fuzz => fuzz::run(item, &accounts, options)?,
-            Kind::Segment => segment::run(item, &accounts, options)?,
+            Kind::Transaction => transaction::run(&case, base, options, &mut self.memory),
+            Kind::Fuzz => fuzz::run(item, &case, options)?,
+            Kind::Segment => segment::run(item, &case, options)?,
         };
         Ok(Outcome::of(item, ended))
     }

@@ -8,23 +8,13 @@ use selkie_batch::{
     Base, BatchError, Digest, EnvironmentFile, Expectation, Item, ItemData, Items, Override,
     RunOptions, Sha256, record, run, schema, schema::column,
 };
-use selkie_svm::{AccountStore, Engine, Pubkey};
-use solana_account::AccountSharedData;
+use selkie_svm::{Engine, Pubkey};
 use solana_transaction::versioned::VersionedTransaction;
-
-/// The accounts of a chain.
-struct Chain<'a>(&'a Svm);
-
-impl AccountStore for Chain<'_> {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.0.shared_account(key).filter(|it| selkie_svm::ReadableAccount::lamports(it) > 0)
-    }
-}
 
 /// A transaction with the state before it and its result on the chain.
 struct Recorded {
     wire: Vec<u8>,
-    accounts: Vec<record::RecordedAccount>,
+    accounts: Vec<selkie::case::KeyedAccount>,
     status: &'static str,
     error: Option<String>,
     compute_units: u64,
@@ -43,8 +33,7 @@ impl Recorder {
 
     fn send(&mut self, instructions: &[Instruction], signers: &[&dyn Signer]) {
         let transaction = self.svm.sign(instructions, signers).expect("all signers are given");
-        let environment = self.svm.environment();
-        let accounts = record::accounts(&transaction.message, &Chain(&self.svm), environment);
+        let accounts = record::accounts(&self.svm.case(&transaction));
         let wire = wire(&transaction);
         let receipt = self.svm.send(transaction).unwrap_or_else(|failed| failed.receipt);
         let error = receipt.result.as_ref().err();

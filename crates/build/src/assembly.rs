@@ -86,7 +86,7 @@ fn assemble_one(source: &Path, options: &Options) -> Result<Assembled, Failure> 
 struct RecordedFiles(Mutex<Vec<PathBuf>>);
 
 impl Files for RecordedFiles {
-    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, selkie_isa::failure::Failure> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
         DiskFiles.read(path)
     }

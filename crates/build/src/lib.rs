@@ -29,6 +29,7 @@
 //! | [`failure`] | build failures |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod assembly;
 pub mod c;

@@ -24,6 +24,7 @@
 //! | [`docs`] | documentation generated from the table |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;

@@ -16,12 +16,11 @@ pub(crate) mod replay;
 pub(crate) mod send;
 pub(crate) mod token;
 
+use selkie_client::numbers;
 use std::{ops::Range, path::PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use selkie_isa::Version;
-
-use crate::numbers;
 
 /// Assembler options.
 #[derive(Args, Clone, Debug)]

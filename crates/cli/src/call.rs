@@ -1,10 +1,11 @@
 //! Calls of programs of the command line: the program, the instruction with its accounts, and what is
 //! around them: other programs, a cluster, features.
 
+use selkie_client::{Cluster, data};
 use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie::{AccountSharedData, Pubkey, Svm, fixture::Fixture};
+use selkie::{AccountSharedData, Pubkey, Svm};
 use selkie_builtins::{builtins, precompiles};
 use selkie_replay::ReplayFile;
 use selkie_svm::{
@@ -14,8 +15,6 @@ use selkie_svm::{
 
 use crate::{
     args::{call::CallArgs, program::STATE_FILE, send::split_flags},
-    cluster::Cluster,
-    data,
     names::{self, Names},
     program::{ProgramFile, Refused, read},
     scenario::Scenario,
@@ -98,8 +97,7 @@ impl<'a> Call<'a> {
         let name = self.program.file_name().unwrap_or_default().to_string_lossy();
         let own = accounts.iter().filter(|(key, _)| *key != id).cloned().collect::<Vec<_>>();
         let instructions = core::slice::from_ref(instruction);
-        let fixture = Fixture::record_instructions(&svm, &name, instructions, &own);
-        let replay = ReplayFile::from(fixture);
+        let replay = ReplayFile::from(svm.record_instructions(&name, instructions, &own));
         Ok(match self.file.debug_path() {
             None => replay,
             Some(debug) => {
@@ -156,8 +154,8 @@ fn scenario(args: &CallArgs, url: Option<&str>) -> Result<(Scenario, Names)> {
 
 fn names(args: &CallArgs, url: Option<&str>) -> Result<Names> {
     match (&args.state, url) {
-        (Some(state), _) => Names::load(state),
-        (None, Some(_)) => Names::load(Path::new(STATE_FILE)),
+        (Some(state), _) => Ok(Names::load(state)?),
+        (None, Some(_)) => Ok(Names::load(Path::new(STATE_FILE))?),
         (None, None) => Ok(Names::well_known()),
     }
 }

@@ -3,15 +3,7 @@
 mod groups;
 #[cfg(all(test, feature = "batch", feature = "conform", feature = "lsp", feature = "node"))]
 mod options;
-// With `sql` there is one command more.
-#[cfg(all(
-    test,
-    feature = "batch",
-    feature = "conform",
-    feature = "lsp",
-    feature = "node",
-    not(feature = "sql")
-))]
+#[cfg(all(test, feature = "batch", feature = "conform", feature = "lsp", feature = "node"))]
 mod page;
 mod parse;
 mod suggestions;
@@ -70,11 +62,7 @@ pub(crate) enum Command {
     Build(command::build::BuildArgs),
     Link(command::link::LinkArgs),
     Fmt(command::fmt::FmtArgs),
-    #[cfg(feature = "lsp")]
     Lsp(command::lsp::LspArgs),
-    #[cfg(not(feature = "lsp"))]
-    #[command(hide = true)]
-    Lsp(command::absent::AbsentArgs),
     Test(command::test::TestArgs),
     Run(args::RunArgs),
     Trace(args::replay::TraceArgs),
@@ -98,21 +86,9 @@ pub(crate) enum Command {
     Token(args::token::TokenArgs),
     Keygen(args::keygen::KeygenArgs),
     Cache(args::cache::CacheArgs),
-    #[cfg(feature = "node")]
-    Node(Box<args::node::NodeArgs>),
-    #[cfg(not(feature = "node"))]
-    #[command(hide = true)]
-    Node(command::absent::AbsentArgs),
-    #[cfg(feature = "batch")]
-    Batch(args::batch::BatchArgs),
-    #[cfg(not(feature = "batch"))]
-    #[command(hide = true)]
-    Batch(command::absent::AbsentArgs),
-    #[cfg(feature = "conform")]
-    Conform(args::ConformArgs),
-    #[cfg(not(feature = "conform"))]
-    #[command(hide = true)]
-    Conform(command::absent::AbsentArgs),
+    Node(Box<command::node::NodeArgs>),
+    Batch(command::batch::BatchArgs),
+    Conform(command::conform::ConformArgs),
     Completions(args::CompletionsArgs),
 }
 
@@ -120,11 +96,7 @@ impl Command {
     /// Runs the command.
     pub(crate) fn run(self, ui: &mut Ui) -> Result<Status> {
         // The node has options in a file too, and warns when it has read them.
-        #[cfg(feature = "node")]
-        let warns_itself = matches!(self, Self::Node(_));
-        #[cfg(not(feature = "node"))]
-        let warns_itself = false;
-        if !warns_itself {
+        if !matches!(self, Self::Node(_)) {
             ui.warn_of_effects()?;
         }
         match self {
@@ -132,10 +104,7 @@ impl Command {
             Self::Build(args) => command::build::run(ui, &args),
             Self::Link(args) => command::link::run(ui, &args),
             Self::Fmt(args) => command::fmt::run(ui, &args),
-            #[cfg(feature = "lsp")]
-            Self::Lsp(args) => command::lsp::run(&args),
-            #[cfg(not(feature = "lsp"))]
-            Self::Lsp(_) => command::absent::run("lsp"),
+            Self::Lsp(args) => command::lsp::run(ui, &args),
             Self::Test(args) => command::test::run(ui, &args),
             Self::Check(args) => command::check::run(ui, &args),
             Self::Disasm(args) => command::disasm::run(ui, &args),
@@ -159,18 +128,9 @@ impl Command {
             Self::Token(args) => command::token::run(ui, &args),
             Self::Keygen(args) => command::keygen::run(ui, &args),
             Self::Cache(args) => command::cache::run(ui, &args),
-            #[cfg(feature = "node")]
             Self::Node(args) => command::node::run(ui, &args),
-            #[cfg(not(feature = "node"))]
-            Self::Node(_) => command::absent::run("node"),
-            #[cfg(feature = "batch")]
             Self::Batch(args) => command::batch::run(ui, &args),
-            #[cfg(not(feature = "batch"))]
-            Self::Batch(_) => command::absent::run("batch"),
-            #[cfg(feature = "conform")]
             Self::Conform(args) => command::conform::run(ui, &args),
-            #[cfg(not(feature = "conform"))]
-            Self::Conform(_) => command::absent::run("conform"),
             Self::Completions(args) => command::completions::run(ui, &args, &mut Cli::command()),
         }
     }

@@ -1,7 +1,7 @@
 //! One file for each command.
 
 #[cfg(not(all(feature = "batch", feature = "conform", feature = "lsp", feature = "node")))]
-pub(crate) mod absent;
+mod absent;
 pub(crate) mod account;
 #[cfg(feature = "batch")]
 pub(crate) mod batch;
@@ -35,3 +35,12 @@ pub(crate) mod send;
 pub(crate) mod test;
 pub(crate) mod token;
 pub(crate) mod trace;
+
+#[cfg(not(feature = "batch"))]
+pub(crate) use self::absent::batch;
+#[cfg(not(feature = "conform"))]
+pub(crate) use self::absent::conform;
+#[cfg(not(feature = "lsp"))]
+pub(crate) use self::absent::lsp;
+#[cfg(not(feature = "node"))]
+pub(crate) use self::absent::node;

@@ -8,7 +8,8 @@ use selkie_inspect::is_library;
 use selkie_isa::input;
 use selkie_replay::Timeline;
 
-use crate::{recordings::Recordings, replays};
+use crate::replays;
+use selkie_replay::Recordings;
 
 /// The longest source file that is read.
 const SOURCE_BYTES_MAX: u64 = 64 << 20;

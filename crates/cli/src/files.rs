@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
+pub(crate) use selkie_isa::input::is_source;
 
 /// Writes a file.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
@@ -16,12 +17,6 @@ pub(crate) fn write_with_folders(path: &Path, bytes: impl AsRef<[u8]>) -> Result
             .with_context(|| format!("cannot create {}", folder.display()))?;
     }
     write(path, bytes)
-}
-
-/// Whether the extension is that of an assembly source.
-pub(crate) fn is_source(path: &Path) -> bool {
-    let extension = path.extension().and_then(|it| it.to_str());
-    extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
 }
 
 /// Whether the extension is that of a program, or of a source that is assembled to one.

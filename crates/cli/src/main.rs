@@ -3,25 +3,21 @@
 //! This crate only parses arguments and renders results: each file of [`command`] calls a library
 //! and shows its answer. [`cli`] lists the commands.
 
-mod amount;
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod args;
 mod call;
 mod changes;
 mod cli;
-mod client;
-mod cluster;
 mod command;
-mod data;
 mod debuggee;
 mod effects;
 mod files;
 mod folders;
 mod keys;
 mod names;
-mod numbers;
 mod program;
 mod recording;
-mod recordings;
 mod render;
 mod replays;
 mod scenario;

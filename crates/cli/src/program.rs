@@ -11,6 +11,8 @@ use selkie_isa::input;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use serde_json::json;
 
+pub(crate) use selkie_client::read;
+
 pub(crate) use crate::files::is_source;
 use crate::{
     args::AssemblerArgs,
@@ -64,18 +66,6 @@ impl ProgramFile {
     pub(crate) fn source_map(&self) -> SourceMap {
         SourceMap::load(self.with_debug_info())
     }
-}
-
-/// Reads a file, or a pipe to its end. The error names a file that may be meant.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    let read = input::named(path).with_context(|| format!("cannot read {}", path.display()));
-    read.or_else(|error| {
-        let advice = selkie::path_hint(path).unwrap_or_else(|| match path.extension() {
-            None => "check the name: programs end in .so, sources in .s".to_owned(),
-            Some(_) => "check the path; it is relative to the current folder".to_owned(),
-        });
-        Err(error).advise(advice)
-    })
 }
 
 /// Reads standard input to its end.

@@ -8,14 +8,14 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use selkie_replay::Timeline;
+use selkie_replay::recordings::{self, RECORDINGS, Recordings};
 
 use crate::{
     args::{call::CallArgs, replay::ReplayArgs},
     call::Call,
     files::is_program,
     program::Refused,
-    recordings::{self, RECORDINGS, Recordings},
-    replays::{HELP, is_empty},
+    replays::{self, HELP, is_empty},
     ui::{Advise as _, Ui},
 };
 
@@ -33,7 +33,7 @@ pub(crate) fn open(
     call: &CallArgs,
 ) -> Result<Result<Recordings, Refused>> {
     let Some(program) = paths.iter().find(|it| is_program(it)) else {
-        return Recordings::open(paths, url).map(Ok);
+        return Ok(Ok(Recordings::open(paths, replays::fetcher(url))?));
     };
     if paths.len() > 1 {
         let why = anyhow!("{} is a program, and not the only argument", program.display());

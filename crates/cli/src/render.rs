@@ -1,20 +1,16 @@
 //! Formats counts, code locations and changed bytes for people and as JSON.
 
-use std::{fmt::Display, io::Write as _, ops::Range};
+use std::{io::Write as _, ops::Range};
 
 use anyhow::Result;
 use selkie_elf::Executable;
 pub(crate) use selkie_inspect::instruction_text;
 use selkie_inspect::{Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style};
+pub(crate) use selkie_isa::plural::count;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::ui::{DIM, NOTE, STRONG, Ui};
-
-/// Formats a number with its noun: `1 error`, `2 errors`.
-pub(crate) fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == N::from(1) { "" } else { "s" })
-}
 
 /// Returns the location of a slot as JSON: function, file and line as far as they are known.
 pub(crate) fn location_of(map: &SourceMap, pc: usize) -> Value {

@@ -1,8 +1,9 @@
 //! Reads the instruction, accounts and data that `selkie run` gives a program.
 
-use std::{path::Path, str::FromStr as _};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
+pub(crate) use selkie_client::data::parse_key;
 use selkie_svm::{Account, AccountMeta, Instruction, Pubkey};
 use serde::{Deserialize, de::IgnoredAny};
 
@@ -175,12 +176,6 @@ fn read_json(path: &Path) -> Result<Vec<u8>> {
             .advise("`selkie run --help` shows the forms that are understood");
     }
     Ok(bytes)
-}
-
-pub(crate) fn parse_key(text: &str) -> Result<Pubkey> {
-    Pubkey::from_str(text)
-        .map_err(|error| anyhow!("`{text}` is not an address: {error}"))
-        .advise("addresses are 32 bytes in base58")
 }
 
 #[cfg(test)]

@@ -4,12 +4,9 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie::{
-    Account, Keypair, Pubkey, Receipt, Signature, Signer as _, TransactionError, VersionedMessage,
-    VersionedTransaction,
-};
+use selkie::{Account, Pubkey, Receipt, TransactionError};
 use selkie_inspect::keep_newest;
-use selkie_replay::ReplayFile;
+use selkie_replay::{ReplayFile, recordings};
 use selkie_report::trace::failure_place;
 use serde_json::{Value, json};
 
@@ -17,7 +14,7 @@ use crate::{
     changes::AccountChange,
     files, folders,
     names::Names,
-    recordings, replays,
+    replays,
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
@@ -39,43 +36,6 @@ pub(crate) struct Done {
     pub(crate) text: String,
     /// Fields for the JSON object.
     pub(crate) json: Value,
-}
-
-/// Signs a message with the keys that it requires; other signatures stay empty.
-pub(crate) fn sign(message: VersionedMessage, keys: &[&Keypair]) -> VersionedTransaction {
-    let count = usize::from(message.header().num_required_signatures);
-    let signatures = vec![Signature::default(); count];
-    let mut transaction = VersionedTransaction { signatures, message };
-    add_signatures(&mut transaction, keys);
-    transaction
-}
-
-/// Adds the signatures of these keys where a required signature is missing.
-pub(crate) fn add_signatures(transaction: &mut VersionedTransaction, keys: &[&Keypair]) {
-    let bytes = transaction.message.serialize();
-    let addresses = transaction.message.static_account_keys();
-    for (signature, address) in transaction.signatures.iter_mut().zip(addresses) {
-        let is_missing = *signature == Signature::default();
-        if let Some(key) = keys.iter().find(|key| is_missing && key.pubkey() == *address) {
-            *signature = key.sign_message(&bytes);
-        }
-    }
-}
-
-/// Returns the addresses whose signatures are missing.
-pub(crate) fn unsigned(transaction: &VersionedTransaction) -> Vec<Pubkey> {
-    let addresses = transaction.message.static_account_keys().iter();
-    let pairs = addresses.zip(&transaction.signatures);
-    let missing = pairs.filter(|(_, signature)| **signature == Signature::default());
-    missing.map(|(address, _)| *address).collect()
-}
-
-/// Returns the first instruction that takes an account, and its place among the instruction's accounts.
-pub(crate) fn use_of(message: &VersionedMessage, key: &Pubkey) -> Option<(usize, usize)> {
-    let keys = message.static_account_keys();
-    let is_it = |index: &u8| keys.get(usize::from(*index)) == Some(key);
-    let mut all = message.instructions().iter().enumerate();
-    all.find_map(|(number, it)| Some((number, it.accounts.iter().position(is_it)?)))
 }
 
 /// Shows what a command did, with the signature, fee and compute units as JSON.

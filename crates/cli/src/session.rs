@@ -1,5 +1,6 @@
 //! The session of a command that sends transactions: a cluster, its names, and the payer.
 
+use selkie_client::{Cluster, sign};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -10,7 +11,6 @@ use selkie::{
 
 use crate::{
     args::send::SessionArgs,
-    cluster::Cluster,
     keys,
     names::{self, Names, Payer},
     sent,
@@ -30,12 +30,12 @@ pub(crate) struct Session {
 impl Session {
     /// Opens an existing cluster.
     pub(crate) fn open(args: &SessionArgs) -> Result<Self> {
-        Self::with(Cluster::open(&args.state)?, args)
+        Self::with(args.state.open()?, args)
     }
 
     /// Opens a cluster, or creates one.
     pub(crate) fn open_or_new(args: &SessionArgs) -> Result<Self> {
-        Self::with(Cluster::open_or_new(&args.state)?, args)
+        Self::with(args.state.open_or_new()?, args)
     }
 
     fn with(cluster: Cluster, args: &SessionArgs) -> Result<Self> {
@@ -91,7 +91,7 @@ impl Session {
     /// Saves the cluster and shows the messages about side effects.
     pub(crate) fn save(&mut self, ui: &mut Ui) -> Result<()> {
         self.cluster.save()?;
-        self.cluster.show_notes(ui)?;
+        ui.show_notes(&mut self.cluster)?;
         self.cluster.new_key_files().try_for_each(|path| keys::warn_of_git(ui, path))
     }
 
@@ -124,7 +124,7 @@ impl Session {
         let payer = signers.first().map(|key| key.pubkey());
         let blockhash = self.cluster.blockhash()?;
         let message = Message::new_with_blockhash(instructions, payer.as_ref(), &blockhash);
-        let transaction = sent::sign(VersionedMessage::Legacy(message), signers);
+        let transaction = sign::sign(VersionedMessage::Legacy(message), signers);
         self.cluster.fetch_for(&transaction.message)?;
         let (receipt, how) = self.execute(&transaction, false)?;
         self.save(ui)?;

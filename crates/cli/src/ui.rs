@@ -10,7 +10,8 @@ use std::{
 
 use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
-use selkie_isa::{plain, truncate::truncated};
+use selkie_client::Cluster;
+use selkie_isa::{failure::Failure, plain, truncate::truncated};
 use serde_json::{Value, json};
 
 use self::terminal::Terminal;
@@ -104,6 +105,11 @@ impl Ui {
         write!(self.err, "{text}")
     }
 
+    /// Prints the messages about what a command did to a cluster besides its work.
+    pub(crate) fn show_notes(&mut self, cluster: &mut Cluster) -> io::Result<()> {
+        cluster.take_notes().iter().try_for_each(|note| self.aside(&format!("{note}\n")))
+    }
+
     /// Prints a warning to standard error.
     pub(crate) fn warning(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "{WARN}warning{WARN:#}{STRONG}: {text}{STRONG:#}")
@@ -154,25 +160,9 @@ impl Ui {
     }
 }
 
-/// An error with its help: what to do about it.
-#[derive(Debug)]
-struct Advised {
-    error: anyhow::Error,
-    help: String,
-}
-
-impl std::fmt::Display for Advised {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:#}", self.error)
-    }
-}
-
-impl std::error::Error for Advised {}
-
 /// Returns the help of an error, if it has one.
 pub(crate) fn help_of(error: &anyhow::Error) -> Option<&str> {
-    let help = error.chain().find_map(|cause| cause.downcast_ref::<Advised>());
-    help.map(|it| it.help.as_str())
+    error.chain().find_map(|cause| cause.downcast_ref::<Failure>()?.help())
 }
 
 /// Adds help to an error: what to do about it.
@@ -182,7 +172,7 @@ pub(crate) trait Advise<T> {
 
 impl<T, E: Into<anyhow::Error>> Advise<T> for Result<T, E> {
     fn advise(self, help: impl Into<String>) -> anyhow::Result<T> {
-        self.map_err(|error| Advised { error: error.into(), help: help.into() }.into())
+        self.map_err(|error| Failure::of(error.into()).with_help(help).into())
     }
 }
 

@@ -10,12 +10,9 @@ use arrow_array::RecordBatch;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use common::{folder, selkie};
 use items::{FILES, ROWS, digest, read, run, write, write_contents, write_items};
-use selkie::{
-    Signer, Svm,
-    fixture::{Fixture, TransactionFixture},
-    keypair, programs, system, token,
-};
+use selkie::{Signer, Svm, keypair, programs, system, token};
 use selkie_batch::{Base, FuzzFile, Item, Items, Kind, record, schema};
+use selkie_case::firedancer::transaction_fixture;
 use selkie_node::Node;
 use selkie_replay::ReplayFile;
 
@@ -266,9 +263,10 @@ fn recorded_transactions_become_items_with_their_results() {
     fs::create_dir_all(&recorded).expect("the folder is writable");
     // One succeeds and one fails; each is recorded in both forms.
     for (name, transaction) in [("good", sign(1_000_000)), ("bad", sign(u64::MAX))] {
-        let fix = TransactionFixture::record(&svm, &transaction).expect("it can be recorded");
-        fs::write(recorded.join(format!("{name}.fix")), fix.to_bytes()).expect("it is writable");
-        let replay = ReplayFile::from(Fixture::record(&svm, name, &transaction)).to_string();
+        let fix = transaction_fixture(&svm.case(&transaction)).expect("it can be recorded");
+        fs::write(recorded.join(format!("{name}.fix")), fix.to_firedancer())
+            .expect("it is writable");
+        let replay = ReplayFile::from(svm.record(name, &transaction)).to_string();
         fs::write(recorded.join(format!("{name}.replay")), replay).expect("it is writable");
     }
     fs::write(recorded.join("broken.fix"), "no fixture").expect("it is writable");

@@ -45,11 +45,8 @@ fn a_correct_vector_passes() {
 /// The library writes fixtures for other clients; `conform` reads them with code of its own.
 #[test]
 fn fixtures_recorded_by_the_library_pass() {
-    use selkie::{
-        Instruction, Signer, Svm, address,
-        fixture::{InstructionFixture, TransactionFixture},
-        ids, keypair, system,
-    };
+    use selkie::{Instruction, Signer, Svm, address, ids, keypair, system};
+    use selkie_case::firedancer::{instruction_fixture, transaction_fixture};
 
     let payer = keypair("payer");
     let mut svm = Svm::new();
@@ -61,11 +58,12 @@ fn fixtures_recorded_by_the_library_pass() {
     for (name, lamports) in [("right", 1_000_000), ("too-much", 1 << 60)] {
         let transfer = system::transfer(&payer.pubkey(), &address("bob"), lamports);
         let transaction = svm.sign(slice::from_ref(&transfer), &[&payer]).expect("the payer signs");
-        let fixture = TransactionFixture::record(&svm, &transaction).expect("it is legacy");
-        write(&format!("{name}.txn.fix"), fixture.to_bytes());
+        let fixture = transaction_fixture(&svm.case(&transaction)).expect("it is legacy");
+        write(&format!("{name}.txn.fix"), fixture.to_firedancer());
         let rich = svm.account(&payer.pubkey()).expect("it is there");
-        let fixture = InstructionFixture::record(&svm, &transfer, &[(payer.pubkey(), rich)]);
-        write(&format!("{name}.instr.fix"), fixture.to_bytes());
+        let case = svm.instructions_case(slice::from_ref(&transfer), &[(payer.pubkey(), rich)]);
+        let fixture = instruction_fixture(&case).expect("it is one instruction");
+        write(&format!("{name}.instr.fix"), fixture.to_firedancer());
     }
     // A heap of one byte, for which the transaction is dropped.
     let heap = Instruction {
@@ -74,8 +72,8 @@ fn fixtures_recorded_by_the_library_pass() {
         data: vec![1, 1, 0, 0, 0],
     };
     let transaction = svm.sign(&[heap], &[&payer]).expect("the payer signs");
-    let fixture = TransactionFixture::record(&svm, &transaction).expect("it is legacy");
-    write("dropped.txn.fix", fixture.to_bytes());
+    let fixture = transaction_fixture(&svm.case(&transaction)).expect("it is legacy");
+    write("dropped.txn.fix", fixture.to_firedancer());
     let output = conform(&folder, &["--json"]);
     assert_eq!(totals(&output), (5, 0, 0), "{output:#?}");
 }

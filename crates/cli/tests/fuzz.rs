@@ -79,7 +79,7 @@ const TEST: &str = "\
 //!
 //! Runs the calls that led there, on the accounts before the first of them.
 
-use selkie::{built, fixture::Sequence};
+use selkie::{Sequence, built};
 
 #[test]
 fn NAME() {

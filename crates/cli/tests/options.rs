@@ -66,15 +66,12 @@ fn files() -> PathBuf {
 /// The examples, as pairs of a command line and what it prints.
 fn examples(text: &str) -> Vec<(String, String)> {
     let (mut command, mut line, mut examples) = (String::new(), String::new(), Vec::new());
-    // This build may be one without the commands of other features.
-    let mut is_here = true;
     for text in text.lines() {
-        if let Some((name, feature)) = text.strip_prefix('[').and_then(|it| it.split_once(']')) {
+        if let Some(name) = text.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
             name.clone_into(&mut command);
-            is_here = feature.is_empty() || cfg!(feature = "sql");
         } else if let Some(arguments) = text.strip_prefix("    $ ") {
             line = format!("{command} {arguments}");
-        } else if let Some(printed) = text.strip_prefix("    ").filter(|_| is_here) {
+        } else if let Some(printed) = text.strip_prefix("    ") {
             examples.push((line.clone(), printed.to_owned()));
         }
     }

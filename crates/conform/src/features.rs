@@ -21,7 +21,7 @@ impl FeatureIds {
     /// Returns the features of the set that the runtime knows, and those that are always active.
     #[must_use]
     pub fn features(&self) -> FeatureSet {
-        selkie::fixture::features(&self.0.iter().copied().collect::<Vec<_>>())
+        selkie_case::firedancer::features(&self.0.iter().copied().collect::<Vec<_>>())
     }
 }
 
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn the_built_in_profiles_have_the_features_of_their_names() {
         let profiles = parse_profiles(include_str!("../data/profiles.json")).unwrap();
-        assert_eq!(profiles["none"].features(), selkie::fixture::features(&[]));
+        assert_eq!(profiles["none"].features(), selkie_case::firedancer::features(&[]));
         assert!(profiles["mainnet"].features().has(Feature::GetSysvar));
         assert!(!profiles["mainnet"].features().has(Feature::Blake3));
         assert!(profiles["all"].features().has(Feature::Blake3));

@@ -50,7 +50,7 @@ pub fn judge(bytes: &[u8], context: &Context) -> Result<Verdict, BadVector> {
         Fixture::Instruction(fixture) => judge_instruction(fixture, bytes, context),
         Fixture::Syscall(fixture) => judge_syscall(&fixture),
         Fixture::Mollusk(fixture) => mollusk::judge(&fixture, context),
-        Fixture::Transaction(fixture) => Ok(txn::judge(fixture)),
+        Fixture::Transaction(fixture) => Ok(txn::judge(&fixture)),
     }
 }
 

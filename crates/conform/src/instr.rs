@@ -76,7 +76,7 @@ impl Case {
             let account = all.iter().find(|(known, _)| *known == key);
             (key, account.map(|(_, account)| account.clone()).unwrap_or_default())
         };
-        let mut environment = selkie::fixture::environment(features, &all);
+        let mut environment = selkie_case::firedancer::environment(features, &all);
         runtime::load_programs(&mut environment, &all);
         Self {
             instruction,

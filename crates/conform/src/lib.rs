@@ -30,6 +30,8 @@
 //! | [`vector`] | hex, hashes and numbers as vectors encode them |
 //! | `test_syscalls` | the syscalls of the suite's programs |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod archive;
 pub mod cfg;
 pub mod check;

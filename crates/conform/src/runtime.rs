@@ -5,10 +5,6 @@ use selkie_svm::{
     account::AccountStore, program_cache::ProgramCache,
 };
 
-/// The owner of sysvars.
-pub(crate) const SYSVAR_OWNER: Pubkey =
-    Pubkey::from_str_const("Sysvar1111111111111111111111111111111111111");
-
 /// Returns an environment with these features and sysvars.
 pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment {
     Environment { sysvars, ..selkie_builtins::environment(features) }

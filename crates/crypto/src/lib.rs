@@ -23,6 +23,8 @@
 //! assert!(poseidon::hash(Endianness::Big, &[&one[1..]]).is_none());
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod big_mod_exp;
 pub mod bls12_381;
 pub mod bn254;

@@ -20,6 +20,7 @@
 //! | [`guest`] | the trait through which values are read |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod breakpoint;
 pub mod console;

@@ -7,6 +7,7 @@
 
 mod support;
 
+use selkie_isa::failure::Failure;
 use std::{
     env,
     fmt::Write as _,
@@ -15,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_debug::{
     History, PathMap, Session,
     dap::{Ended, LaunchArguments, Surroundings, serve},
@@ -42,19 +43,19 @@ fn session() -> Session {
     let mut svm = Svm::new();
     svm.add_program(address("squares"), elf).unwrap();
     let call = Instruction { program_id: address("squares"), accounts: vec![], data: vec![] };
-    let fixture = Fixture::record_instructions(&svm, "squares", &[call], &[]);
-    let timeline = ReplayFile::from(fixture).timeline(0).unwrap();
+    let replay = svm.record_instructions("squares", &[call], &[]);
+    let timeline = ReplayFile::from(replay).timeline(0).unwrap();
     Session::new(History::new(timeline, &DebugFiles::default()), PathMap::default())
 }
 
 struct Files;
 
 impl Surroundings for Files {
-    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
+    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, Failure> {
         match arguments.replay.as_str() {
             "squares" => Ok(session()),
             "invocation" => Ok(support::session()),
-            other => Err(format!("cannot read {other}")),
+            other => Err(format!("cannot read {other}").into()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Cursor, path::Path};
 
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_debug::{History, PathMap, Session, console::Console, gdb::serve};
 use selkie_isa::Version;
 use selkie_replay::{DebugFiles, ReplayFile};
@@ -25,8 +25,8 @@ fn console() -> Console {
     let mut svm = Svm::new();
     svm.add_program(address("squares"), elf).unwrap();
     let call = Instruction { program_id: address("squares"), accounts: vec![], data: vec![] };
-    let fixture = Fixture::record_instructions(&svm, "squares", &[call], &[]);
-    let timeline = ReplayFile::from(fixture).timeline(0).unwrap();
+    let replay = svm.record_instructions("squares", &[call], &[]);
+    let timeline = ReplayFile::from(replay).timeline(0).unwrap();
     let history = History::new(timeline, &DebugFiles::default());
     Console::new(Session::new(history, PathMap::default()), Box::new(|_| None))
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_debug::{
     Direction, Filters, Granularity, History, Motion, PathMap, Place, Request, Session, Stop,
 };
@@ -22,8 +22,8 @@ fn session(elf: Vec<u8>) -> Session {
     let mut svm = Svm::new();
     svm.add_program(address("program"), elf).unwrap();
     let call = Instruction { program_id: address("program"), accounts: vec![], data: vec![] };
-    let fixture = Fixture::record_instructions(&svm, "motion", &[call], &[]);
-    let timeline = ReplayFile::from(fixture).timeline(0).unwrap();
+    let replay = svm.record_instructions("motion", &[call], &[]);
+    let timeline = ReplayFile::from(replay).timeline(0).unwrap();
     Session::new(History::new(timeline, &DebugFiles::default()), PathMap::default())
 }
 

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_debug::{Direction, Granularity, History, Motion, PathMap, Place, Request, Session};
 use selkie_replay::{DebugFiles, ReplayFile};
 
@@ -20,8 +20,8 @@ fn variables(elf: Vec<u8>) -> Vec<String> {
     let mut svm = Svm::new();
     svm.add_program(address("stack"), elf).unwrap();
     let call = Instruction { program_id: address("stack"), accounts: vec![], data: vec![] };
-    let fixture = Fixture::record_instructions(&svm, "stack", &[call], &[]);
-    let timeline = ReplayFile::from(fixture).timeline(0).unwrap();
+    let replay = svm.record_instructions("stack", &[call], &[]);
+    let timeline = ReplayFile::from(replay).timeline(0).unwrap();
     let history = History::new(timeline, &DebugFiles::default());
     let mut session = Session::new(history, PathMap::default());
     session.add_breakpoint(&Request::at(Place::Line("stack.c".to_owned(), RETURN))).unwrap();

@@ -21,6 +21,7 @@
 //! | `not_sbpf` | detection of files that are no programs at all |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
 pub mod environment;

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use selkie::{Pubkey, Svm, address, token};
-use selkie_explore::{Fixture, Options, explore};
+use selkie_explore::{Options, Target, explore};
 
 const TOKEN: Pubkey = Pubkey::from_str_const("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA");
 const RUNS: u32 = 1_000_000;
@@ -26,13 +26,13 @@ fn transfer(amount: u64) -> selkie::Instruction {
 }
 
 fn main() {
-    let fixture = Fixture::new(chain).action("transfer", |session| {
+    let target = Target::new(chain).action("transfer", |session| {
         let amount = session.args.range(0, 10);
         session.send(&[transfer(amount)]);
     });
     let start = Instant::now();
     let options = Options { runs: Some(RUNS.into()), ..Options::default() };
-    let report = explore(&fixture, &options).expect("transfers succeed");
+    let report = explore(&target, &options).expect("transfers succeed");
     let rate = f64::from(RUNS) / start.elapsed().as_secs_f64();
     println!("{rate:.0} executions/s, {} branch directions", report.progress.coverage);
     for (name, mut svm) in [("without", chain()), ("with", chain().with_branch_counters())] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use selkie::{InstructionError, Pubkey, Receipt, TransactionError};
 
-use crate::case::Case;
+use crate::call_sequence::CallSequence;
 
 /// The different errors that are counted of an action.
 const ERRORS_MAX: usize = 16;
@@ -27,7 +27,7 @@ pub struct ErrorCount {
     /// The number of calls.
     pub count: u64,
     /// A case whose last call ends with it.
-    pub case: Arc<Case>,
+    pub case: Arc<CallSequence>,
 }
 
 impl fmt::Display for CallError {
@@ -60,11 +60,11 @@ impl ErrorCounts {
     }
 
     /// Counts the error of a case's call.
-    pub(crate) fn add(&mut self, case: &Case, index: usize, error: CallError) {
+    pub(crate) fn add(&mut self, case: &CallSequence, index: usize, error: CallError) {
         let action = case.calls.get(index).map_or(0, |call| call.action);
         self.add_to(action, error, 1, || {
             let calls = case.calls.iter().take(index.saturating_add(1)).cloned();
-            Arc::new(Case { calls: calls.collect() })
+            Arc::new(CallSequence { calls: calls.collect() })
         });
     }
 
@@ -73,7 +73,7 @@ impl ErrorCounts {
         action: usize,
         error: CallError,
         more: u64,
-        case: impl FnOnce() -> Arc<Case>,
+        case: impl FnOnce() -> Arc<CallSequence>,
     ) {
         let Some(errors) = self.0.get_mut(action) else { return };
         if let Some(known) = errors.iter_mut().find(|it| it.error == error) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use selkie::{Detail, Inspector, InvokeContext, Machine, MemoryMap, Next, SyscallCall};
 
-use crate::case::Case;
+use crate::call_sequence::CallSequence;
 
 /// The most comparisons of a case that are kept.
 const PAIRS_MAX: usize = 1024;
@@ -47,7 +47,7 @@ impl Compared {
 
     /// Returns the cases in which one side of a comparison is replaced by the other, wherever it
     /// stands in the data.
-    pub(crate) fn candidates(&self, case: &Case) -> Vec<Case> {
+    pub(crate) fn candidates(&self, case: &CallSequence) -> Vec<CallSequence> {
         let mut candidates = Vec::new();
         // Long values are seldom in the data by chance.
         let mut pairs: Vec<_> = self.pairs.iter().collect();
@@ -67,7 +67,7 @@ impl Compared {
     }
 }
 
-fn replaced(case: &Case, call: usize, at: usize, bytes: &[u8]) -> Case {
+fn replaced(case: &CallSequence, call: usize, at: usize, bytes: &[u8]) -> CallSequence {
     let mut case = case.clone();
     let data = case.calls.get_mut(call).map(|call| &mut call.data);
     let place = data.and_then(|data| data.get_mut(at..)?.get_mut(..bytes.len()));

@@ -1,11 +1,11 @@
-//! Fixtures made of instructions that someone wrote down or recorded, instead of Rust code.
+//! Targets made of instructions that someone wrote down or recorded, instead of Rust code.
 
 use selkie::{AccountMeta, Instruction, Pubkey, Svm};
 
 use crate::{
     args::Args,
-    case::{Call, Case},
-    fixture::Fixture,
+    call_sequence::{Call, CallSequence},
+    target::Target,
 };
 
 /// An instruction that shows how a program is called.
@@ -32,20 +32,20 @@ impl Example {
     }
 }
 
-impl Fixture {
-    /// Creates a fixture on copies of a chain. Each example becomes an action that calls the program
+impl Target {
+    /// Creates a target on copies of a chain. Each example becomes an action that calls the program
     /// with other data, and one that also changes an account: it leaves out the signature or the
     /// right to write, or passes another account of the example or an empty one in its place.
     ///
     /// Also returns the examples as cases, to [begin with](crate::Options::seeds).
     #[must_use]
-    pub fn of_examples(svm: &Svm, examples: &[Example]) -> (Self, Vec<Case>) {
+    pub fn of_examples(svm: &Svm, examples: &[Example]) -> (Self, Vec<CallSequence>) {
         let chain = svm.clone();
-        let mut fixture = Self::new(move || chain.clone());
+        let mut target = Self::new(move || chain.clone());
         let mut cases = Vec::new();
         for example in examples {
             let instruction = example.instruction.clone();
-            fixture = fixture.action(&example.name, move |session| {
+            target = target.action(&example.name, move |session| {
                 let data = session.args.rest().to_vec();
                 session.send(&[Instruction { data, ..instruction.clone() }]);
             });
@@ -54,7 +54,7 @@ impl Fixture {
                 continue;
             }
             let instruction = example.instruction.clone();
-            fixture = fixture.action(&example.name_with_accounts(), move |session| {
+            target = target.action(&example.name_with_accounts(), move |session| {
                 let accounts = changed(&instruction.accounts, &mut session.args);
                 let data = session.args.rest().to_vec();
                 let program_id = instruction.program_id;
@@ -64,7 +64,7 @@ impl Fixture {
             cases.push([&[0; 3], example.instruction.data.as_slice()].concat());
         }
         let calls = cases.into_iter().enumerate().map(|(action, data)| Call { action, data });
-        (fixture, calls.map(|call| Case { calls: vec![call] }).collect())
+        (target, calls.map(|call| CallSequence { calls: vec![call] }).collect())
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     call_error::{CallError, ErrorCount},
-    fixture::Fixture,
     runner::Runner,
+    target::Target,
 };
 
 /// What is known of an error.
@@ -19,7 +19,7 @@ pub struct ErrorReport {
     pub notes: Vec<String>,
 }
 
-impl Fixture {
+impl Target {
     /// Runs a case that ends with an error once more, and returns what is known of that. Reads debug
     /// information and descriptions of programs.
     #[must_use]

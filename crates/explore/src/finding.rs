@@ -2,12 +2,12 @@
 
 use core::fmt::Write as _;
 
-use selkie::fixture;
+use selkie::Replay;
 
 use crate::{
-    case::Case,
-    fixture::{Failure, Fixture, Kind},
+    call_sequence::CallSequence,
     runner::Runner,
+    target::{Failure, Kind, Target},
 };
 
 /// A case that fails, as short as it was made.
@@ -26,28 +26,28 @@ pub struct Finding {
     /// The details.
     pub detail: String,
     /// The case.
-    pub case: Case,
+    pub case: CallSequence,
     /// Its text.
     pub text: String,
     /// Its transactions, each with the state before it. The last one is the one that failed, or after
     /// which an invariant did not hold.
-    pub transactions: Vec<fixture::Fixture>,
+    pub transactions: Vec<Replay>,
 }
 
 /// Runs a case once, and returns why it fails, if it does: for the tests that findings become.
 ///
 /// # Panics
-/// If the case calls actions that the fixture does not have.
+/// If the case calls actions that the target does not have.
 #[must_use]
-pub fn reproduce(fixture: &Fixture, case: &Case) -> Option<Failure> {
-    Runner::new(fixture).explaining().run(case).0.failure
+pub fn reproduce(target: &Target, case: &CallSequence) -> Option<Failure> {
+    Runner::new(target).explaining().run(case).0.failure
 }
 
 impl Finding {
     pub(crate) fn record(
         runner: &mut Runner<'_>,
         actions: &[&str],
-        case: Case,
+        case: CallSequence,
         failure: Failure,
     ) -> Self {
         let (ran, transactions) = runner.record(&case);
@@ -68,19 +68,19 @@ impl Finding {
         text
     }
 
-    /// Returns the source of a test that fails as long as the finding does. `fixture` is the Rust
-    /// expression that makes the fixture.
+    /// Returns the source of a test that fails as long as the finding does. `target` is the Rust
+    /// expression that makes the target.
     #[must_use]
-    pub fn test_source(&self, fixture: &str) -> String {
+    pub fn test_source(&self, target: &str) -> String {
         let Self { name, what, text, .. } = self;
         format!(
             "/// Found by `selkie-explore`: {what}.\n\
              #[test]\n\
              fn {name}() {{\n    \
-                 let fixture = {fixture};\n    \
+                 let target = {target};\n    \
                  let text = r#\"{text}\"#;\n    \
-                 let case = selkie_explore::Case::parse(text, &fixture.action_names()).unwrap();\n    \
-                 assert_eq!(selkie_explore::reproduce(&fixture, &case), None);\n\
+                 let case = selkie_explore::CallSequence::parse(text, &target.action_names()).unwrap();\n    \
+                 assert_eq!(selkie_explore::reproduce(&target, &case), None);\n\
              }}\n"
         )
     }

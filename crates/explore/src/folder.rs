@@ -9,7 +9,7 @@ use std::{
 use selkie_isa::input;
 
 use crate::{
-    case::{Case, CaseError},
+    call_sequence::{CallSequence, CallSequenceError},
     finding::Finding,
 };
 
@@ -22,15 +22,15 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub enum FolderError {
     /// A file or the folder cannot be read or written.
     File(PathBuf, io::Error),
-    /// A file is not a case of the fixture.
-    Case(PathBuf, CaseError),
+    /// A file is not a case of the target.
+    CallSequence(PathBuf, CallSequenceError),
 }
 
 impl fmt::Display for FolderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Case(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::CallSequence(path, error) => write!(f, "{}: {error}", path.display()),
         }
     }
 }
@@ -41,8 +41,8 @@ impl core::error::Error for FolderError {}
 /// that does not exist has none.
 ///
 /// # Errors
-/// If a file cannot be read, or is not a case of a fixture with these actions.
-pub fn read(folder: &Path, actions: &[&str]) -> Result<Vec<Case>, FolderError> {
+/// If a file cannot be read, or is not a case of a target with these actions.
+pub fn read(folder: &Path, actions: &[&str]) -> Result<Vec<CallSequence>, FolderError> {
     let failed = |error| FolderError::File(folder.to_owned(), error);
     if !folder.exists() {
         return Ok(Vec::new());
@@ -55,17 +55,17 @@ pub fn read(folder: &Path, actions: &[&str]) -> Result<Vec<Case>, FolderError> {
     paths.into_iter().map(|path| read_case(path, actions)).collect()
 }
 
-fn read_case(path: PathBuf, actions: &[&str]) -> Result<Case, FolderError> {
+fn read_case(path: PathBuf, actions: &[&str]) -> Result<CallSequence, FolderError> {
     let text = input::text(&path, FILE_BYTES_MAX)
         .map_err(|error| FolderError::File(path.clone(), error))?;
-    Case::parse(&text, actions).map_err(|error| FolderError::Case(path, error))
+    CallSequence::parse(&text, actions).map_err(|error| FolderError::CallSequence(path, error))
 }
 
-/// Writes cases to a folder, each under its [name](Case::name).
+/// Writes cases to a folder, each under its [name](CallSequence::name).
 ///
 /// # Errors
 /// If a file cannot be written.
-pub fn write(folder: &Path, cases: &[Case], actions: &[&str]) -> Result<(), FolderError> {
+pub fn write(folder: &Path, cases: &[CallSequence], actions: &[&str]) -> Result<(), FolderError> {
     create(folder)?;
     for case in cases {
         let path = folder.join(format!("{}.case", case.name(actions)));

@@ -1,30 +1,30 @@
 //! The interface for other fuzzers: an input is bytes, and coverage is a map of counters.
 
 use crate::{
-    case::Case,
+    call_sequence::CallSequence,
     coverage::Watched,
     finding::Finding,
-    fixture::{Failure, Fixture},
     runner::Runner,
     shrink::shrink,
+    target::{Failure, Target},
 };
 
-/// Runs the inputs of another fuzzer on a fixture.
+/// Runs the inputs of another fuzzer on a target.
 ///
-/// An input is bytes, any of which are a sequence of calls ([`Case::from_bytes`]). A run counts the
+/// An input is bytes, any of which are a sequence of calls ([`CallSequence::from_bytes`]). A run counts the
 /// branches of programs in a map, which belongs to the fuzzer: for libFuzzer, a static of the section
 /// `__libfuzzer_extra_counters`; for LibAFL, that of a map observer.
 ///
 /// ```
 /// use selkie::{Svm, address, system};
-/// use selkie_explore::{Fixture, Harness};
+/// use selkie_explore::{Target, Harness};
 ///
 /// let (alice, bob) = (address("alice"), address("bob"));
-/// let fixture = Fixture::new(Svm::new).action("transfer", move |session| {
+/// let target = Target::new(Svm::new).action("transfer", move |session| {
 ///     let lamports = session.args.u64();
 ///     session.send(&[system::transfer(&alice, &bob, lamports)]);
 /// });
-/// let mut harness = Harness::new(&fixture);
+/// let mut harness = Harness::new(&target);
 /// let mut map = vec![0; 1 << 16];
 /// let case = harness.case(&[0, 2, 7, 0]);
 /// assert_eq!(case.calls[0].data, [7, 0]);
@@ -32,21 +32,21 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct Harness<'f> {
-    fixture: &'f Fixture,
+    target: &'f Target,
     runner: Runner<'f>,
 }
 
 impl<'f> Harness<'f> {
-    /// Makes the chain of a fixture.
+    /// Makes the chain of a target.
     #[must_use]
-    pub fn new(fixture: &'f Fixture) -> Self {
-        Self { fixture, runner: Runner::new(fixture).explaining() }
+    pub fn new(target: &'f Target) -> Self {
+        Self { target, runner: Runner::new(target).explaining() }
     }
 
     /// Returns the case that an input stands for.
     #[must_use]
-    pub fn case(&self, input: &[u8]) -> Case {
-        Case::from_bytes(input, self.fixture.actions.len())
+    pub fn case(&self, input: &[u8]) -> CallSequence {
+        CallSequence::from_bytes(input, self.target.actions.len())
     }
 
     /// Runs a case from the start of the chain, and returns why it fails, if it does.
@@ -58,8 +58,8 @@ impl<'f> Harness<'f> {
     /// of most programs.
     ///
     /// # Panics
-    /// If the case calls actions that the fixture does not have.
-    pub fn run(&mut self, case: &Case, map: &mut [u8]) -> Option<Failure> {
+    /// If the case calls actions that the target does not have.
+    pub fn run(&mut self, case: &CallSequence, map: &mut [u8]) -> Option<Failure> {
         let mut counted = |watched: &mut Watched, svm: &selkie::Svm| watched.count(svm, map);
         self.runner.run_counted(case, &mut counted).failure
     }
@@ -67,11 +67,11 @@ impl<'f> Harness<'f> {
     /// Makes a case that fails as short as possible, and records it. `None` if it does not fail.
     ///
     /// # Panics
-    /// If the case calls actions that the fixture does not have.
-    pub fn finding(&mut self, case: &Case) -> Option<Finding> {
+    /// If the case calls actions that the target does not have.
+    pub fn finding(&mut self, case: &CallSequence) -> Option<Finding> {
         let failure = self.runner.run(case).0.failure?;
         let (case, _) = shrink(&mut self.runner, case.clone(), &failure.what);
         let failure = self.runner.run(&case).0.failure?;
-        Some(Finding::record(&mut self.runner, &self.fixture.action_names(), case, failure))
+        Some(Finding::record(&mut self.runner, &self.target.action_names(), case, failure))
     }
 }

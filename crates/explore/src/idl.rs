@@ -1,4 +1,4 @@
-//! Fixtures made of the description of a program's interface that Anchor or Codama writes.
+//! Targets made of the description of a program's interface that Anchor or Codama writes.
 //!
 //! Of accounts, the description says little more than names: a signer is one of two users, unless an
 //! account of that name is also passed without signing; the addresses of other accounts follow from
@@ -20,7 +20,7 @@ use selkie_layout::{
     role::Role,
 };
 
-use crate::{args::Args, fixture::Fixture};
+use crate::{args::Args, target::Target};
 
 /// The users that sign, each with [`USER_LAMPORTS`].
 const USERS: [&str; 2] = ["user 0", "user 1"];
@@ -55,10 +55,10 @@ impl Idl {
         Ok(Self { address, instructions: instructions.into(), unsigned: Arc::new(unsigned) })
     }
 
-    /// Creates a fixture on copies of a chain that has the program at this address: an action for
+    /// Creates a target on copies of a chain that has the program at this address: an action for
     /// each instruction, with arguments of its types.
     #[must_use]
-    pub fn fixture(&self, svm: &Svm, program: Pubkey) -> Fixture {
+    pub fn target(&self, svm: &Svm, program: Pubkey) -> Target {
         let chain = svm.clone();
         let setup = move || {
             let mut svm = chain.clone();
@@ -68,11 +68,11 @@ impl Idl {
             }
             svm
         };
-        self.instructions.iter().fold(Fixture::new(setup), |fixture, (row, places)| {
+        self.instructions.iter().fold(Target::new(setup), |target, (row, places)| {
             let (row, places) = (row.clone(), places.clone());
             let unsigned = Arc::clone(&self.unsigned);
             let name = row.name.to_string();
-            fixture.action(&name, move |session| {
+            target.action(&name, move |session| {
                 let call = Call {
                     row: &row,
                     places: &places,
@@ -183,7 +183,7 @@ impl Call<'_> {
     fn encode(&self, kind: &Kind, args: &mut Args<'_>, data: &mut Vec<u8>, depth: usize) {
         let Some(left) = self.values_left.get().checked_sub(1) else { return };
         self.values_left.set(left);
-        if depth > DEPTH_MAX || data.len() > crate::case::DATA_BYTES_MAX {
+        if depth > DEPTH_MAX || data.len() > crate::call_sequence::DATA_BYTES_MAX {
             return;
         }
         let deeper = depth.saturating_add(1);
@@ -192,7 +192,7 @@ impl Call<'_> {
             Kind::F32 => data.extend(args.array::<4>()),
             Kind::F64 => data.extend(args.array::<8>()),
             Kind::Unsigned(bytes) | Kind::Signed(bytes) | Kind::Bytes(bytes) => {
-                let count = (*bytes).min(crate::case::DATA_BYTES_MAX);
+                let count = (*bytes).min(crate::call_sequence::DATA_BYTES_MAX);
                 data.extend((0..count).map(|_| args.u8()));
             }
             Kind::Key => {
@@ -252,7 +252,7 @@ impl Call<'_> {
         } else if tag != Tag::One {
             let byte = if tag == Tag::Max { 0xff } else { 0 };
             let end = data.len().saturating_add(value.bytes().unwrap_or(0));
-            data.resize(end.min(crate::case::DATA_BYTES_MAX), byte);
+            data.resize(end.min(crate::call_sequence::DATA_BYTES_MAX), byte);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Coverage-guided fuzzing of Solana programs.
 //!
-//! A [`Fixture`] is a chain with actions on it. [`explore`] calls the actions in sequences, with
+//! A [`Target`] is a chain with actions on it. [`explore`] calls the actions in sequences, with
 //! arguments made of bytes, and keeps the sequences that take branches which none took before: from
 //! these it makes further ones. Machine code counts the branches. What a program compares is put into
 //! the arguments, so that magic numbers are found. A sequence that breaks an invariant is shrunk; the
@@ -11,57 +11,66 @@
 //! | module | what it owns |
 //! |---|---|
 //! | `random` | random numbers by seed |
-//! | `case` | sequences of calls, and their text |
+//! | `call_sequence` | sequences of calls, and their text |
 //! | `args` | arguments from bytes |
 //! | `compared` | what programs compare |
-//! | `fixture` | chain, actions, invariants |
+//! | `target` | chain, actions, invariants |
 //! | `call_error` | errors that calls end with |
 //! | `explain` | what is known of such an error |
 //! | `place` | where programs crash |
-//! | `example` | fixtures of instructions by example |
-//! | `idl` | fixtures of interface descriptions |
+//! | `example` | targets of instructions by example |
+//! | `idl` | targets of interface descriptions |
 //! | `coverage` | which branches were taken |
 //! | `runner` | runs cases |
 //! | `mutate` | makes cases of cases |
 //! | `shrink` | makes findings short |
 //! | `finding` | replays and tests of findings |
+//! | `recorded` | what recorded transactions give a search |
+//! | `finding_test`, `outcome` | findings as tests; what a search has come to |
 //! | `search` | the loop, on many threads |
 //! | `harness` | the interface for libFuzzer, LibAFL and other fuzzers |
 //! | `folder` | corpus and findings as files |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod args;
 mod call_error;
-mod case;
+mod call_sequence;
 mod compared;
 mod coverage;
 mod example;
 mod explain;
 mod finding;
-mod fixture;
+mod finding_test;
 pub mod folder;
 mod harness;
 mod idl;
 mod mutate;
+mod outcome;
 mod place;
 mod random;
+mod recorded;
 mod runner;
 mod search;
 mod shrink;
+mod target;
 
 pub use crate::{
     args::Args,
     call_error::{CallError, ErrorCount},
-    case::{CALLS_MAX, Call, Case, CaseError, DATA_BYTES_MAX},
+    call_sequence::{CALLS_MAX, Call, CallSequence, CallSequenceError, DATA_BYTES_MAX},
     example::Example,
     explain::ErrorReport,
     finding::{Finding, reproduce},
-    fixture::{FailsOn, FailsOnError, Failure, Fixture, Kind, Session},
+    finding_test::FindingTest,
     harness::Harness,
     idl::{Idl, IdlError},
+    outcome::{Outcome, line, per_second, refusal, with_program},
+    recorded::{Recorded, program_files},
     search::{ActionCount, ExploreError, Options, Progress, Report, explore, explore_watched},
+    target::{FailsOn, FailsOnError, Failure, Kind, Session, Target},
 };
 
 /// Compiles the examples of the guide.

@@ -1,7 +1,7 @@
 //! Mutation of cases: of their sequence, and of the data of their calls.
 
 use crate::{
-    case::{CALLS_MAX, Call, Case, DATA_BYTES_MAX},
+    call_sequence::{CALLS_MAX, Call, CallSequence, DATA_BYTES_MAX},
     random::Random,
 };
 
@@ -29,15 +29,15 @@ pub(crate) struct Material<'a> {
     /// The number of actions.
     pub(crate) actions: usize,
     /// A case to take calls from.
-    pub(crate) other: &'a Case,
+    pub(crate) other: &'a CallSequence,
     /// Values that programs have compared.
     pub(crate) words: &'a [Vec<u8>],
 }
 
 /// Returns a new case.
-pub(crate) fn generate(random: &mut Random, actions: usize) -> Case {
+pub(crate) fn generate(random: &mut Random, actions: usize) -> CallSequence {
     let calls = random.below(4).saturating_add(1);
-    Case { calls: (0..calls).map(|_| call(random, actions)).collect() }
+    CallSequence { calls: (0..calls).map(|_| call(random, actions)).collect() }
 }
 
 fn call(random: &mut Random, actions: usize) -> Call {
@@ -49,7 +49,7 @@ fn call(random: &mut Random, actions: usize) -> Call {
 }
 
 /// Changes a case in one to eight ways.
-pub(crate) fn mutate(case: &mut Case, random: &mut Random, material: Material<'_>) {
+pub(crate) fn mutate(case: &mut CallSequence, random: &mut Random, material: Material<'_>) {
     let changes = 1_usize.checked_shl(random.below(4).try_into().unwrap_or(0)).unwrap_or(1);
     for _ in 0..changes {
         if case.calls.is_empty() || random.one_in(3) {
@@ -67,7 +67,7 @@ pub(crate) fn mutate(case: &mut Case, random: &mut Random, material: Material<'_
     }
 }
 
-fn change_sequence(case: &mut Case, random: &mut Random, material: Material<'_>) {
+fn change_sequence(case: &mut CallSequence, random: &mut Random, material: Material<'_>) {
     let calls = &mut case.calls;
     let at = random.below(calls.len().saturating_add(1));
     let index = random.below(calls.len());

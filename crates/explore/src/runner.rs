@@ -1,21 +1,21 @@
-//! Runs cases on a fixture's chain.
+//! Runs cases on a target's chain.
 
-use selkie::{Pubkey, Receipt, Snapshot, Svm, fixture};
+use selkie::{Pubkey, Receipt, Replay, Snapshot, Svm};
 
 use crate::{
     args::Args,
     call_error::CallError,
-    case::{Call, Case},
+    call_sequence::{Call, CallSequence},
     compared::Compared,
     coverage::{New, Watched},
-    fixture::{Failure, Fixture, Kind, Session},
     place::Places,
+    target::{Failure, Kind, Session, Target},
 };
 
-/// A fixture's chain, on which cases run one after the other, each from the start.
+/// A target's chain, on which cases run one after the other, each from the start.
 #[derive(Debug)]
 pub(crate) struct Runner<'f> {
-    fixture: &'f Fixture,
+    target: &'f Target,
     svm: Svm,
     start: Snapshot,
     watched: Watched,
@@ -30,7 +30,7 @@ pub(crate) struct Runner<'f> {
 #[derive(Default)]
 struct Watch<'w> {
     compared: Option<&'w mut Compared>,
-    recorded: Option<&'w mut Vec<fixture::Fixture>>,
+    recorded: Option<&'w mut Vec<Replay>>,
     failed: Option<&'w mut Option<Receipt>>,
 }
 
@@ -47,12 +47,12 @@ pub(crate) struct Ran {
 }
 
 impl<'f> Runner<'f> {
-    pub(crate) fn new(fixture: &'f Fixture) -> Self {
+    pub(crate) fn new(target: &'f Target) -> Self {
         // Receipts need no history.
-        let mut svm = (fixture.setup)().with_branch_counters().with_history(0);
+        let mut svm = (target.setup)().with_branch_counters().with_history(0);
         let start = svm.snapshot();
         Self {
-            fixture,
+            target,
             svm,
             start,
             watched: Watched::new(),
@@ -73,7 +73,7 @@ impl<'f> Runner<'f> {
     }
 
     /// Runs a case, and returns the receipt of the transaction that failed last.
-    pub(crate) fn last_failure(&mut self, case: &Case) -> Option<Receipt> {
+    pub(crate) fn last_failure(&mut self, case: &CallSequence) -> Option<Receipt> {
         let mut failed = None;
         let watch = Watch { failed: Some(&mut failed), ..Watch::default() };
         self.run_with(case, watch, &mut |watched, _| watched.clear());
@@ -87,7 +87,7 @@ impl<'f> Runner<'f> {
 
     /// Runs a case, and returns what it covered for the first time besides. Each call is counted by
     /// itself, so that repeating one covers nothing new.
-    pub(crate) fn run(&mut self, case: &Case) -> (Ran, Vec<New>) {
+    pub(crate) fn run(&mut self, case: &CallSequence) -> (Ran, Vec<New>) {
         let mut new = Vec::new();
         let ran = self
             .run_with(case, Watch::default(), &mut |watched, svm| watched.take_new(svm, &mut new));
@@ -97,14 +97,14 @@ impl<'f> Runner<'f> {
     /// Runs a case, and calls `counted` after each call.
     pub(crate) fn run_counted(
         &mut self,
-        case: &Case,
+        case: &CallSequence,
         counted: &mut dyn FnMut(&mut Watched, &Svm),
     ) -> Ran {
         self.run_with(case, Watch::default(), counted)
     }
 
     /// Drops the calls without which a case covers the same. Returns how many were run for that.
-    pub(crate) fn trim(&mut self, case: &mut Case, wanted: &[New]) -> u64 {
+    pub(crate) fn trim(&mut self, case: &mut CallSequence, wanted: &[New]) -> u64 {
         let mut calls = 0_u64;
         for index in (0..case.calls.len()).rev() {
             let mut shorter = case.clone();
@@ -121,7 +121,7 @@ impl<'f> Runner<'f> {
     }
 
     /// Runs a case and returns what programs compare meanwhile.
-    pub(crate) fn compare(&mut self, case: &Case) -> Compared {
+    pub(crate) fn compare(&mut self, case: &CallSequence) -> Compared {
         let mut compared = Compared::default();
         let watch = Watch { compared: Some(&mut compared), ..Watch::default() };
         self.run_with(case, watch, &mut |watched, _| watched.clear());
@@ -129,7 +129,7 @@ impl<'f> Runner<'f> {
     }
 
     /// Runs a case and records its transactions, each with the state before it. Its failure has details.
-    pub(crate) fn record(&mut self, case: &Case) -> (Ran, Vec<fixture::Fixture>) {
+    pub(crate) fn record(&mut self, case: &CallSequence) -> (Ran, Vec<Replay>) {
         let mut recorded = Vec::new();
         let clear = &mut |watched: &mut Watched, _: &Svm| watched.clear();
         let before = core::mem::replace(&mut self.explains, true);
@@ -142,7 +142,7 @@ impl<'f> Runner<'f> {
     /// Runs a case, and calls `counted` after each call.
     fn run_with(
         &mut self,
-        case: &Case,
+        case: &CallSequence,
         mut watch: Watch<'_>,
         counted: &mut dyn FnMut(&mut Watched, &Svm),
     ) -> Ran {
@@ -160,10 +160,10 @@ impl<'f> Runner<'f> {
     }
 
     fn call(&mut self, call: &Call, watch: &mut Watch<'_>, ran: &mut Ran) {
-        let action = self.fixture.actions.get(call.action).expect("it is of this fixture");
+        let action = self.target.actions.get(call.action).expect("it is of this target");
         let args = Args::new(&call.data);
-        let Self { svm, fixture, places, explains, .. } = self;
-        let session = Session::new(args, svm, &fixture.fails_on, places, *explains);
+        let Self { svm, target, places, explains, .. } = self;
+        let session = Session::new(args, svm, &target.fails_on, places, *explains);
         let Watch { compared, recorded, failed } = watch;
         let mut session = session.watched(
             compared.as_deref_mut(),
@@ -179,7 +179,7 @@ impl<'f> Runner<'f> {
     }
 
     fn broken_invariant(&self) -> Option<Failure> {
-        self.fixture.invariants.iter().find_map(|(name, check)| {
+        self.target.invariants.iter().find_map(|(name, check)| {
             let detail = check(&self.svm).err()?;
             let what = format!("invariant `{name}`");
             Some(Failure { kind: Kind::Invariant, what, place: None, detail })

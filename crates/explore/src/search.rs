@@ -13,14 +13,14 @@ use std::{
 
 use crate::{
     call_error::{ErrorCount, ErrorCounts},
-    case::Case,
+    call_sequence::CallSequence,
     coverage::Seen,
     finding::Finding,
-    fixture::Fixture,
     mutate::{Material, generate, mutate},
     random::Random,
     runner::{Ran, Runner},
     shrink::shrink,
+    target::Target,
 };
 
 /// After how many calls without any success a search gives up.
@@ -42,7 +42,7 @@ pub struct Options {
     /// After how many different findings the search ends.
     pub findings_max: usize,
     /// Cases to begin with.
-    pub seeds: Vec<Case>,
+    pub seeds: Vec<CallSequence>,
 }
 
 impl Default for Options {
@@ -87,7 +87,7 @@ pub struct Report {
     /// How far it came.
     pub progress: Progress,
     /// The cases that reached something new, in the order in which they did.
-    pub corpus: Vec<Case>,
+    pub corpus: Vec<CallSequence>,
     /// What failed, each once, the worst first.
     pub findings: Vec<Finding>,
 }
@@ -96,7 +96,7 @@ pub struct Report {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ExploreError {
-    /// The fixture has no actions.
+    /// The target has no actions.
     NoActions,
     /// No action ever succeeded; with the calls and errors of each.
     NothingSucceeds(Vec<ActionCount>),
@@ -105,7 +105,7 @@ pub enum ExploreError {
 impl fmt::Display for ExploreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoActions => f.write_str("the fixture has no actions"),
+            Self::NoActions => f.write_str("the target has no actions"),
             Self::NothingSucceeds(actions) => {
                 let calls = actions.iter().fold(0_u64, |sum, it| sum.saturating_add(it.calls));
                 write!(f, "no action succeeded in {calls} calls")?;
@@ -128,24 +128,24 @@ impl core::error::Error for ExploreError {}
 /// were run.
 ///
 /// # Errors
-/// If no action of the fixture succeeds.
-pub fn explore(fixture: &Fixture, options: &Options) -> Result<Report, ExploreError> {
-    explore_watched(fixture, options, &mut |_| ControlFlow::Continue(()))
+/// If no action of the target succeeds.
+pub fn explore(target: &Target, options: &Options) -> Result<Report, ExploreError> {
+    explore_watched(target, options, &mut |_| ControlFlow::Continue(()))
 }
 
 /// Searches like [`explore`], and calls `watch` every few hundred cases, which can end the search.
 ///
 /// # Errors
-/// If no action of the fixture succeeds.
+/// If no action of the target succeeds.
 pub fn explore_watched(
-    fixture: &Fixture,
+    target: &Target,
     options: &Options,
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Report, ExploreError> {
-    if fixture.actions.is_empty() {
+    if target.actions.is_empty() {
         return Err(ExploreError::NoActions);
     }
-    let search = Search::new(fixture, options);
+    let search = Search::new(target, options);
     thread::scope(|scope| {
         for number in 1..options.threads.max(1) {
             let search = &search;
@@ -178,7 +178,7 @@ impl Drop for StopAtEnd<'_> {
 
 /// What the threads share.
 struct Search<'f> {
-    fixture: &'f Fixture,
+    target: &'f Target,
     options: &'f Options,
     stop: AtomicBool,
     executions: AtomicU64,
@@ -191,7 +191,7 @@ struct Search<'f> {
 #[derive(Default)]
 struct Shared {
     seen: Seen,
-    corpus: Vec<Case>,
+    corpus: Vec<CallSequence>,
     findings: Vec<Finding>,
     hopeless: bool,
     errors: ErrorCounts,
@@ -206,17 +206,17 @@ impl Shared {
 }
 
 impl<'f> Search<'f> {
-    fn new(fixture: &'f Fixture, options: &'f Options) -> Self {
-        let counts = fixture.actions.iter().map(|_| <[AtomicU64; 2]>::default()).collect();
+    fn new(target: &'f Target, options: &'f Options) -> Self {
+        let counts = target.actions.iter().map(|_| <[AtomicU64; 2]>::default()).collect();
         Self {
-            fixture,
+            target,
             options,
             stop: AtomicBool::new(false),
             executions: AtomicU64::new(0),
             compute_units: AtomicU64::new(0),
             counts,
             shared: Mutex::new(Shared {
-                errors: ErrorCounts::new(fixture.actions.len()),
+                errors: ErrorCounts::new(target.actions.len()),
                 ..Shared::default()
             }),
         }
@@ -232,7 +232,7 @@ impl<'f> Search<'f> {
             || self.options.runs.is_some_and(|runs| executions >= runs)
     }
 
-    fn count(&self, case: &Case, ran: &Ran) {
+    fn count(&self, case: &CallSequence, ran: &Ran) {
         self.executions.fetch_add(ran.calls as u64, Ordering::Relaxed);
         for (call, succeeded) in case.calls.iter().zip(&ran.succeeded) {
             if let Some([calls, successes]) = self.counts.get(call.action) {
@@ -244,7 +244,7 @@ impl<'f> Search<'f> {
 
     fn progress(&self) -> Progress {
         let shared = self.shared();
-        let actions = self.fixture.actions.iter().zip(&self.counts).enumerate();
+        let actions = self.target.actions.iter().zip(&self.counts).enumerate();
         let actions = actions.map(|(number, (action, [calls, successes]))| ActionCount {
             name: action.name.clone(),
             calls: calls.load(Ordering::Relaxed),
@@ -279,12 +279,12 @@ struct Worker<'s, 'f> {
     runner: Runner<'f>,
     random: Random,
     /// What this thread knows of the corpus.
-    corpus: Vec<Case>,
+    corpus: Vec<CallSequence>,
     words: Vec<Vec<u8>>,
     /// The errors since the others were told.
     errors: ErrorCounts,
     /// Cases to run before others.
-    queue: VecDeque<Case>,
+    queue: VecDeque<CallSequence>,
 }
 
 impl<'s, 'f> Worker<'s, 'f> {
@@ -293,11 +293,11 @@ impl<'s, 'f> Worker<'s, 'f> {
         let seeds = if number == 0 { search.options.seeds.clone() } else { Vec::new() };
         Self {
             search,
-            runner: Runner::new(search.fixture),
+            runner: Runner::new(search.target),
             random: Random::new(seed),
             corpus: Vec::new(),
             words: Vec::new(),
-            errors: ErrorCounts::new(search.fixture.actions.len()),
+            errors: ErrorCounts::new(search.target.actions.len()),
             queue: seeds.into(),
         }
     }
@@ -332,12 +332,12 @@ impl<'s, 'f> Worker<'s, 'f> {
         self.corpus.extend(shared.corpus.iter().skip(known).cloned());
     }
 
-    fn next_case(&mut self) -> Case {
+    fn next_case(&mut self) -> CallSequence {
         let is_its_turn = self.corpus.is_empty() || self.random.one_in(2);
         if is_its_turn && let Some(case) = self.queue.pop_front() {
             return case;
         }
-        let actions = self.search.fixture.actions.len();
+        let actions = self.search.target.actions.len();
         let random = &mut self.random;
         let len = self.corpus.len();
         // The newest ones are the most promising.
@@ -353,7 +353,7 @@ impl<'s, 'f> Worker<'s, 'f> {
     }
 
     /// Runs a case. Returns whether one of its calls succeeded.
-    fn evaluate(&mut self, mut case: Case) -> bool {
+    fn evaluate(&mut self, mut case: CallSequence) -> bool {
         let (ran, new) = self.runner.run(&case);
         self.search.count(&case, &ran);
         let succeeded = ran.succeeded.contains(&true);
@@ -374,7 +374,7 @@ impl<'s, 'f> Worker<'s, 'f> {
     }
 
     /// Adds a case to the corpus, and makes cases of what its programs compare.
-    fn keep(&mut self, case: Case) {
+    fn keep(&mut self, case: CallSequence) {
         let compared = self.runner.compare(&case);
         for word in compared.values() {
             if self.words.len() < WORDS_MAX && !self.words.contains(word) {
@@ -388,7 +388,7 @@ impl<'s, 'f> Worker<'s, 'f> {
         self.corpus.extend(shared.corpus.iter().skip(known).cloned());
     }
 
-    fn found(&mut self, case: Case, what: &str) {
+    fn found(&mut self, case: CallSequence, what: &str) {
         if self.search.shared().count_known(what) {
             return;
         }
@@ -396,7 +396,7 @@ impl<'s, 'f> Worker<'s, 'f> {
         self.search.executions.fetch_add(calls, Ordering::Relaxed);
         let (ran, _) = self.runner.run(&case);
         let Some(failure) = ran.failure else { return };
-        let names = self.search.fixture.action_names();
+        let names = self.search.target.action_names();
         let finding = Finding::record(&mut self.runner, &names, case, failure);
         let mut shared = self.search.shared();
         if !shared.count_known(what) {

@@ -1,12 +1,16 @@
 //! Shrinking: the shortest case, with the simplest data, that fails in the same way.
 
-use crate::{case::Case, runner::Runner};
+use crate::{call_sequence::CallSequence, runner::Runner};
 
 /// The most cases that are tried.
 const TRIES_MAX: usize = 20_000;
 
 /// Returns the smallest case found that fails as `what` says, and how many calls were run to find it.
-pub(crate) fn shrink(runner: &mut Runner<'_>, case: Case, what: &str) -> (Case, u64) {
+pub(crate) fn shrink(
+    runner: &mut Runner<'_>,
+    case: CallSequence,
+    what: &str,
+) -> (CallSequence, u64) {
     let mut shrinker = Shrinker { runner, what, tries: 0, calls: 0, best: case };
     loop {
         let before = shrinker.best.clone();
@@ -26,12 +30,12 @@ struct Shrinker<'r, 'f> {
     what: &'r str,
     tries: usize,
     calls: u64,
-    best: Case,
+    best: CallSequence,
 }
 
 impl Shrinker<'_, '_> {
     /// Keeps a change of the best case if that still fails.
-    fn try_change(&mut self, change: impl FnOnce(&mut Case)) -> bool {
+    fn try_change(&mut self, change: impl FnOnce(&mut CallSequence)) -> bool {
         let mut case = self.best.clone();
         change(&mut case);
         if case == self.best || self.tries >= TRIES_MAX {
@@ -57,7 +61,7 @@ impl Shrinker<'_, '_> {
     }
 
     fn shorten_data(&mut self, index: usize) {
-        let len = |case: &Case| case.calls.get(index).map_or(0, |call| call.data.len());
+        let len = |case: &CallSequence| case.calls.get(index).map_or(0, |call| call.data.len());
         let mut step = len(&self.best);
         while step > 0 {
             let shorter = len(&self.best).saturating_sub(step);
@@ -76,7 +80,7 @@ impl Shrinker<'_, '_> {
     fn simplify_bytes(&mut self, index: usize) {
         let len = self.best.calls.get(index).map_or(0, |call| call.data.len());
         for at in 0..len {
-            let set = |case: &mut Case, change: fn(u8) -> u8| {
+            let set = |case: &mut CallSequence, change: fn(u8) -> u8| {
                 let call = case.calls.get_mut(index);
                 if let Some(byte) = call.and_then(|call| call.data.get_mut(at)) {
                     *byte = change(*byte);

@@ -1,7 +1,7 @@
 //! Findings are grouped by lines and ranked, and errors are counted and explained.
 
 use selkie::{Account, AccountMeta, Crash, Instruction, Pubkey, Svm, address};
-use selkie_explore::{ExploreError, FailsOn, Fixture, Kind, Options, Report, explore};
+use selkie_explore::{ExploreError, FailsOn, Kind, Options, Report, Target, explore};
 
 /// Fails as the first byte of the data says, which are behind one account with eight bytes.
 const PROGRAM: &str = "\
@@ -52,7 +52,7 @@ fn id() -> Pubkey {
 }
 
 /// Calls of the program with a byte from `start` to `end`.
-fn fixture(start: u64, end: u64, debug_info: bool) -> Fixture {
+fn target(start: u64, end: u64, debug_info: bool) -> Target {
     let options = selkie_asm::Options {
         name: "program.s".to_owned(),
         debug_info,
@@ -71,7 +71,7 @@ fn fixture(start: u64, end: u64, debug_info: bool) -> Fixture {
         svm.set_account(address("state"), account).expect("no sysvar");
         svm
     };
-    Fixture::new(setup).fails_on(FailsOn::Trap).action("call", move |session| {
+    Target::new(setup).fails_on(FailsOn::Trap).action("call", move |session| {
         let byte = u8::try_from(session.args.range(start, end)).expect("it is a byte");
         session.send(&[Instruction {
             program_id: id(),
@@ -81,14 +81,14 @@ fn fixture(start: u64, end: u64, debug_info: bool) -> Fixture {
     })
 }
 
-fn search(fixture: &Fixture, runs: u64) -> Report {
+fn search(target: &Target, runs: u64) -> Report {
     let options = Options { runs: Some(runs), findings_max: 99, ..Options::default() };
-    explore(fixture, &options).expect("a call succeeds")
+    explore(target, &options).expect("a call succeeds")
 }
 
 #[test]
 fn findings_at_the_same_own_line_are_one_and_the_worst_come_first() {
-    let fixture = fixture(0, 4, true)
+    let target = target(0, 4, true)
         .invariant("lamports stay", |svm| match svm.balance(&address("state")) {
             1_000_000 => Ok(()),
             other => Err(format!("{other}")),
@@ -96,7 +96,7 @@ fn findings_at_the_same_own_line_are_one_and_the_worst_come_first() {
         .action("pay", |session| {
             session.svm().set_account(address("state"), Account::default()).expect("no sysvar");
         });
-    let report = search(&fixture, 1500);
+    let report = search(&target, 1500);
     let kinds: Vec<(&str, Kind)> =
         report.findings.iter().map(|it| (it.kind.name(), it.kind)).collect();
     let panic = ("panic", Kind::Crash(Crash::Panic));
@@ -124,7 +124,7 @@ fn findings_at_the_same_own_line_are_one_and_the_worst_come_first() {
 
 #[test]
 fn without_debug_information_a_crash_is_told_by_its_slot() {
-    let report = search(&fixture(0, 4, false), 1500);
+    let report = search(&target(0, 4, false), 1500);
     let whats: Vec<&str> = report.findings.iter().map(|it| it.what.as_str()).collect();
     assert_eq!(whats.len(), 3, "{whats:?}");
     for what in whats {
@@ -134,25 +134,25 @@ fn without_debug_information_a_crash_is_told_by_its_slot() {
 
 #[test]
 fn an_endless_loop_is_one_finding() {
-    let fixture = fixture(0, 6, true);
-    let report = search(&fixture, 300);
+    let target = target(0, 6, true);
+    let report = search(&target, 300);
     let of = |crash| report.findings.iter().filter(|it| it.kind == Kind::Crash(crash)).count();
     assert_eq!(of(Crash::ComputeUnits), 1, "{:?}", report.progress);
 }
 
 #[test]
 fn errors_are_counted_and_explained_instead_of_found() {
-    let fixture = fixture(0, 0, true).action("refused", |session| {
+    let target = target(0, 0, true).action("refused", |session| {
         let data = vec![5];
         let accounts = vec![AccountMeta::new(address("state"), false)];
         session.send(&[Instruction { program_id: id(), accounts, data }]);
     });
-    let report = search(&fixture, 1500);
+    let report = search(&target, 1500);
     assert!(report.findings.is_empty());
     let refused = &report.progress.actions[1];
     assert_eq!((refused.successes, refused.errors.len()), (0, 1));
     assert_eq!(refused.errors[0].count, refused.calls);
-    let explained = fixture.explain(&refused.errors[0]);
+    let explained = target.explain(&refused.errors[0]);
     assert_eq!(explained.error, "custom program error: 0x65");
     assert_eq!(explained.program, Some(format!("program ({})", id())));
     let place = explained.place.expect("the program has lines");
@@ -162,7 +162,7 @@ fn errors_are_counted_and_explained_instead_of_found() {
 
 #[test]
 fn a_search_that_is_given_up_tells_the_most_frequent_error() {
-    let error = explore(&fixture(5, 5, true), &Options::default());
+    let error = explore(&target(5, 5, true), &Options::default());
     let error = error.map(|it| it.findings.len()).unwrap_err();
     let ExploreError::NothingSucceeds(actions) = &error else { panic!("{error}") };
     let times = actions[0].calls;

@@ -2,8 +2,8 @@
 
 use selkie::{Account, AccountMeta, Instruction, Pubkey, Svm, address};
 use selkie_explore::{
-    Call, Case, Example, ExploreError, FailsOn, Fixture, Harness, Idl, Options, Report, explore,
-    folder, reproduce,
+    Call, CallSequence, Example, ExploreError, FailsOn, Harness, Idl, Options, Report, Target,
+    explore, folder, reproduce,
 };
 use selkie_replay::ReplayFile;
 
@@ -39,10 +39,10 @@ fn step(letter: u8, number: u64) -> Instruction {
 }
 
 /// An action for each letter.
-fn fixture() -> Fixture {
+fn target() -> Target {
     let letters = (0..).zip(["a", "b", "c", "d"]);
-    letters.fold(Fixture::new(chain).fails_on(FailsOn::Trap), |fixture, (letter, name)| {
-        fixture.action(name, move |session| {
+    letters.fold(Target::new(chain).fails_on(FailsOn::Trap), |target, (letter, name)| {
+        target.action(name, move |session| {
             let number = session.args.u64();
             session.send(&[step(letter, number)]);
         })
@@ -51,7 +51,7 @@ fn fixture() -> Fixture {
 
 fn search(seed: u64) -> Report {
     let options = Options { seed, runs: Some(100_000), ..Options::default() };
-    explore(&fixture(), &options).expect("actions succeed")
+    explore(&target(), &options).expect("actions succeed")
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_bug_of_four_steps_is_found_and_shrunk() {
     for seed in 0..3 {
         let report = search(seed);
         let [finding] = &report.findings[..] else { panic!("seed {seed}: {:?}", report.progress) };
-        let names = fixture().action_names().join("");
+        let names = target().action_names().join("");
         let calls = finding.case.calls.iter();
         let calls: Vec<_> = calls.map(|it| (&names[it.action..=it.action], &it.data[..])).collect();
         assert_eq!(calls, [("b", &[2][..]), ("c", &[3]), ("a", &[1]), ("d", &[4])]);
@@ -71,7 +71,7 @@ fn a_bug_of_four_steps_is_found_and_shrunk() {
 fn a_finding_fails_again_as_a_case_and_as_a_replay() {
     let report = search(7);
     let finding = &report.findings[0];
-    let failure = reproduce(&fixture(), &finding.case).expect("it fails again");
+    let failure = reproduce(&target(), &finding.case).expect("it fails again");
     assert_eq!(failure.what, finding.what);
     let file = ReplayFile::parse(&finding.replay()).expect("it is a replay file");
     assert_eq!(file.len(), 4);
@@ -79,7 +79,7 @@ fn a_finding_fails_again_as_a_case_and_as_a_replay() {
         .map(|index| file.timeline(index).expect("it can be replayed").receipt().is_ok())
         .collect();
     assert_eq!(results, [true, true, true, false]);
-    let source = finding.test_source("fixture()");
+    let source = finding.test_source("target()");
     assert!(source.contains(&finding.text) && source.contains("#[test]"), "{source}");
 }
 
@@ -111,8 +111,8 @@ fn fuzz_bytes(harness: &mut Harness<'_>, runs: u32) -> Option<Vec<u8>> {
 
 #[test]
 fn another_fuzzer_finds_the_bug_by_the_map() {
-    let fixture = fixture();
-    let mut harness = Harness::new(&fixture);
+    let target = target();
+    let mut harness = Harness::new(&target);
     let input = fuzz_bytes(&mut harness, 20_000).expect("it is found");
     let case = harness.case(&input);
     let finding = harness.finding(&case).expect("it fails again");
@@ -122,25 +122,25 @@ fn another_fuzzer_finds_the_bug_by_the_map() {
         [(1, &[2][..]), (2, &[3][..]), (0, &[1][..]), (3, &[4][..])]
     );
     assert_eq!(finding.transactions.len(), 4);
-    assert_eq!(harness.finding(&Case::default()).map(|it| it.what), None);
+    assert_eq!(harness.finding(&CallSequence::default()).map(|it| it.what), None);
 }
 
 #[test]
 fn the_map_of_a_case_is_always_the_same() {
-    let fixture = fixture();
+    let target = target();
     let map_of = |harness: &mut Harness<'_>, input: &[u8]| {
         let mut map = vec![0_u8; 1000];
         let case = harness.case(input);
         assert_eq!(harness.run(&case, &mut map), None);
         map
     };
-    let mut harness = Harness::new(&fixture);
+    let mut harness = Harness::new(&target);
     let first = map_of(&mut harness, &[1, 1, 2]);
     assert!(first.iter().any(|count| *count > 0));
     let longer = map_of(&mut harness, &[1, 1, 2, 2, 1, 3]);
     assert_ne!(first, longer);
     assert_eq!(map_of(&mut harness, &[1, 1, 2]), first);
-    assert_eq!(map_of(&mut Harness::new(&fixture), &[1, 1, 2]), first);
+    assert_eq!(map_of(&mut Harness::new(&target), &[1, 1, 2]), first);
     // A call is counted by itself, so that repeating it looks no different.
     assert_eq!(map_of(&mut harness, &[0, 1, 9, 0, 1, 9]), map_of(&mut harness, &[0, 1, 9]));
     // No map is too short.
@@ -159,12 +159,12 @@ fn any_bytes_are_a_case() {
         (&[0, 255, 1, 0, 5, 1], vec![call(0, &[5]), call(1, &[])]),
         (&[0, 255, 1], vec![call(0, &[1])]),
     ] {
-        assert_eq!(Case::from_bytes(bytes, 4), Case { calls }, "{bytes:?}");
+        assert_eq!(CallSequence::from_bytes(bytes, 4), CallSequence { calls }, "{bytes:?}");
     }
-    let case = Case { calls: vec![call(2, &[7; 4096]), call(0, &[1; 255]), call(1, &[])] };
-    assert_eq!(Case::from_bytes(&case.to_bytes(), 4), case);
-    assert_eq!(Case::from_bytes(&[0; 1000], 4).calls.len(), 64);
-    assert_eq!(Case::from_bytes(&[1, 2, 3], 0), Case::default());
+    let case = CallSequence { calls: vec![call(2, &[7; 4096]), call(0, &[1; 255]), call(1, &[])] };
+    assert_eq!(CallSequence::from_bytes(&case.to_bytes(), 4), case);
+    assert_eq!(CallSequence::from_bytes(&[0; 1000], 4).calls.len(), 64);
+    assert_eq!(CallSequence::from_bytes(&[1, 2, 3], 0), CallSequence::default());
 }
 
 #[test]
@@ -177,13 +177,13 @@ fn the_same_seed_gives_the_same_corpus_and_findings() {
 
 #[test]
 fn invariants_are_checked_after_each_action() {
-    let fixture = fixture().invariant("the second step is never reached", |svm| {
+    let target = target().invariant("the second step is never reached", |svm| {
         match svm.account(&address("state")).map(|account| account.data[0]) {
             Some(0 | 1) => Ok(()),
             other => Err(format!("{other:?}")),
         }
     });
-    let report = explore(&fixture, &Options { runs: Some(100_000), ..Options::default() });
+    let report = explore(&target, &Options { runs: Some(100_000), ..Options::default() });
     let report = report.expect("actions succeed");
     assert_eq!(report.findings[0].what, "invariant `the second step is never reached`");
     assert_eq!(report.findings[0].detail, "Some(2)");
@@ -193,27 +193,27 @@ fn invariants_are_checked_after_each_action() {
 #[test]
 fn several_threads_find_it_too() {
     let options = Options { runs: Some(2_000_000), threads: 3, ..Options::default() };
-    let report = explore(&fixture(), &options).expect("actions succeed");
+    let report = explore(&target(), &options).expect("actions succeed");
     assert_eq!(report.findings[0].case.calls.len(), 4);
 }
 
 #[test]
 fn a_search_in_which_nothing_succeeds_is_given_up() {
-    let fixture = Fixture::new(chain).action("lost", |session| {
+    let target = Target::new(chain).action("lost", |session| {
         session.send(&[Instruction { program_id: address("nothing"), ..step(0, 0) }]);
     });
-    let error = explore(&fixture, &Options::default()).unwrap_err();
+    let error = explore(&target, &Options::default()).unwrap_err();
     let ExploreError::NothingSucceeds(actions) = &error else { panic!("{error}") };
     assert_eq!(actions[0].errors[0].count, actions[0].calls);
     assert!(error.to_string().contains("`lost` failed "), "{error}");
-    let error = explore(&Fixture::new(chain), &Options::default()).unwrap_err();
+    let error = explore(&Target::new(chain), &Options::default()).unwrap_err();
     assert_eq!(error, ExploreError::NoActions);
 }
 
 #[test]
 fn a_corpus_is_read_as_it_was_written() {
     let names = ["a", "b", "c", "d"];
-    let report = explore(&fixture(), &Options { runs: Some(2_000), ..Options::default() });
+    let report = explore(&target(), &Options { runs: Some(2_000), ..Options::default() });
     let corpus = report.expect("actions succeed").corpus;
     let folder = std::env::temp_dir().join(format!("selkie-explore-{}", std::process::id()));
     folder::write(&folder, &corpus, &names).expect("it can be written");
@@ -231,7 +231,7 @@ fn a_corpus_is_read_as_it_was_written() {
 
 #[test]
 fn texts_that_are_no_cases_are_refused() {
-    let error = |text: &str| Case::parse(text, &["a"]).unwrap_err().to_string();
+    let error = |text: &str| CallSequence::parse(text, &["a"]).unwrap_err().to_string();
     for (text, why) in [
         ("", "EOF while parsing a value at line 1 column 0"),
         ("[]", "it has no list `calls`"),
@@ -268,10 +268,10 @@ const INTERFACE: &str = r#"{
 fn a_fixture_of_an_interface_finds_the_same_bug() {
     let idl = Idl::parse(INTERFACE).expect("it is a description");
     assert!(idl.address.is_some());
-    let fixture = idl.fixture(&chain(), id()).fails_on(FailsOn::Trap);
-    assert_eq!(fixture.action_names(), ["a", "b", "c", "d"]);
+    let target = idl.target(&chain(), id()).fails_on(FailsOn::Trap);
+    assert_eq!(target.action_names(), ["a", "b", "c", "d"]);
     let options = Options { runs: Some(200_000), ..Options::default() };
-    let report = explore(&fixture, &options).expect("actions succeed");
+    let report = explore(&target, &options).expect("actions succeed");
     let [finding] = &report.findings[..] else { panic!("{:?}", report.progress) };
     let actions: Vec<usize> = finding.case.calls.iter().map(|it| it.action).collect();
     assert_eq!(actions, [1, 2, 0, 3]);
@@ -321,11 +321,12 @@ fn every_form_of_an_interface_is_called() {
     };
     // The discriminator of Anchor is a hash of the name.
     let discriminator = sha2_of("global:open_vault");
-    let fixture = idl.fixture(&svm, id()).invariant("nothing", |_| Err("reached".to_owned()));
-    let report = explore(&fixture, &Options { runs: Some(1000), ..Options::default() });
+    let target = idl.target(&svm, id()).invariant("nothing", |_| Err("reached".to_owned()));
+    let report = explore(&target, &Options { runs: Some(1000), ..Options::default() });
     let finding = &report.expect("it succeeds").findings[0];
-    let prepared = finding.transactions[0].prepare(&|_| None).expect("it is recorded");
-    let [instruction] = &prepared.instructions()[..] else { panic!("one instruction") };
+    let case = finding.transactions[0].case(&|_| None).expect("it is recorded");
+    let instructions = case.instructions().expect("they are recorded");
+    let [instruction] = &instructions[..] else { panic!("one instruction") };
     assert_eq!(instruction.data[..8], discriminator);
     let [owner, vault, system, state] = &instruction.accounts[..] else { panic!("four accounts") };
     assert!(owner.is_signer && owner.is_writable);
@@ -347,8 +348,8 @@ fn a_type_of_endless_empty_values_ends() {
             "args": [{{"name": "it", "type": {kind}}}]}}],
             "types": [{{"name": "Empty", "type": {{"kind": "struct", "fields": []}}}}]}}"#
     );
-    let fixture = Idl::parse(&idl).expect("it is a description").fixture(&Svm::new(), id());
-    let report = explore(&fixture, &Options { runs: Some(3), ..Options::default() });
+    let target = Idl::parse(&idl).expect("it is a description").target(&Svm::new(), id());
+    let report = explore(&target, &Options { runs: Some(3), ..Options::default() });
     assert!(matches!(report, Err(ExploreError::NothingSucceeds(_))), "there is no program");
 }
 
@@ -360,12 +361,12 @@ fn sha2_of(text: &str) -> [u8; 8] {
 #[test]
 fn an_example_is_called_with_other_data_and_other_accounts() {
     let example = Example { name: "step".to_owned(), instruction: step(0, 0) };
-    let (fixture, cases) = Fixture::of_examples(&chain(), &[example]);
-    assert_eq!(fixture.action_names(), ["step", "step, other accounts"]);
-    let fixture = fixture.fails_on(FailsOn::Trap);
+    let (target, cases) = Target::of_examples(&chain(), &[example]);
+    assert_eq!(target.action_names(), ["step", "step, other accounts"]);
+    let target = target.fails_on(FailsOn::Trap);
     // The search reaches the bug of four steps from one example of a step.
     let options = Options { runs: Some(400_000), seeds: cases, ..Options::default() };
-    let report = explore(&fixture, &options).expect("the example succeeds");
+    let report = explore(&target, &options).expect("the example succeeds");
     assert!(
         report.findings[0].what.starts_with("division by zero of "),
         "{:?}",

@@ -5,6 +5,7 @@
 //! | `anchor` | Anchor's, of both forms: with discriminators, and the older one without |
 //! | `codama` | Codama's |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 

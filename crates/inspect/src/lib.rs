@@ -23,6 +23,7 @@
 //! | `salvage` | instructions of files that the loader refuses |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod backtrace;
 pub mod cfg;

@@ -84,6 +84,13 @@ fn at_most(input: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns whether the extension of a file is that of an assembly source.
+#[must_use]
+pub fn is_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str());
+    extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

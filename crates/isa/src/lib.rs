@@ -13,16 +13,21 @@
 //! | [`insn`] | [`Slot`] and [`Insn`]: decoding and encoding of eight-byte words |
 //! | [`syntax`] | operand shapes, mnemonic look-up, disassembly |
 //! | [`layout`] | the guest address space, limits of the stack and heap |
+//! | [`failure`] | what could not be done, why, and what to do about it |
 //! | [`suggest`] | suggestions for misspelt names |
 //! | [`truncate`] | truncation of long names in messages |
 //! | [`symbol`] | the hashes by which bytecode refers to names |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod eval;
+pub mod failure;
 pub mod input;
 pub mod insn;
 pub mod layout;
 pub mod op;
 pub mod plain;
+pub mod plural;
 pub mod suggest;
 pub mod symbol;
 pub mod syntax;

@@ -29,6 +29,7 @@
 //! | [`errors`] | the names of custom errors |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod account;

@@ -18,6 +18,7 @@
 //! A store's file is used by one thread. What [`Store::commit`] has returned for survives a crash.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod block;

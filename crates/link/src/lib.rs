@@ -38,6 +38,7 @@
 //! | [`error`] | errors with location, cause and help |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![allow(clippy::result_large_err, reason = "an error ends the linking, so its size costs nothing")]
 
 mod debug;

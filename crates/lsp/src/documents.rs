@@ -1,6 +1,7 @@
 //! The documents that the editor has open, and the sources that they include.
 
 use core::cell::OnceCell;
+use selkie_isa::failure::{Failure, OrFailure as _};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -52,7 +53,7 @@ pub(crate) struct Documents {
 struct Overlay(BTreeMap<PathBuf, Arc<str>>);
 
 impl Files for Overlay {
-    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         match self.0.get(path) {
             Some(text) => Ok(text.as_bytes().to_vec()),
             None => read_file(path),
@@ -61,8 +62,8 @@ impl Files for Overlay {
 }
 
 /// Reads a regular file. Reading anything else could block for ever.
-fn read_file(path: &Path) -> Result<Vec<u8>, String> {
-    input::read(path, INCLUDED_BYTES_MAX).map_err(|error| error.to_string())
+fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    input::read(path, INCLUDED_BYTES_MAX).or_failure()
 }
 
 impl Documents {

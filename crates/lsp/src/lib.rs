@@ -19,6 +19,7 @@
 //! | [`grammar`] | the grammar for highlighting |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![allow(clippy::mutable_key_type, reason = "`Uri` is compared by its text, which nothing changes")]
 
 mod analysis;

@@ -1,5 +1,6 @@
 //! Go to definition, references, highlights and renaming.
 
+use selkie_isa::failure::Failure;
 use std::{collections::HashMap, rc::Rc};
 
 use lsp_types::{
@@ -91,26 +92,28 @@ fn renamed<'a>(
     unit: &'a [Rc<Source>],
     source: &'a Source,
     offset: usize,
-) -> Result<Renamed<'a>, String> {
-    let Some(found) = source.index.at(offset) else { return Err(no_name(source, offset)) };
+) -> Result<Renamed<'a>, Failure> {
+    let Some(found) = source.index.at(offset) else { return Err(no_name(source, offset).into()) };
     let occurrences: Vec<_> = occurrences(unit, source, &found.key).collect();
     let name = match &found.key {
         Key::Symbol(name) | Key::Macro(name) | Key::Parameter { name, .. } => name.clone(),
-        Key::Local(_) => return Err("local labels are numbers and cannot be renamed".to_owned()),
+        Key::Local(_) => {
+            return Err("local labels are numbers and cannot be renamed".into());
+        }
     };
     let Some((_, definition)) = occurrences.iter().find(|(_, it)| it.defines()) else {
         return Err(match syscalls::find(&name) {
-            Some(_) => format!("`{name}` is a syscall and cannot be renamed"),
-            None => format!("`{name}` is not defined in this source or in a file that it includes"),
+            Some(_) => format!("`{name}` is a syscall and cannot be renamed").into(),
+            None => format!("`{name}` is not defined in this source or in a file that it includes")
+                .into(),
         });
     };
     match definition.role {
         Role::Structure => {
-            Err("the name of a structure cannot be renamed: it is part of its fields' names"
-                .to_owned())
+            Err("the name of a structure cannot be renamed: it is part of its fields' names".into())
         }
         Role::Parameter => {
-            Err("parameters cannot be renamed: macros can build names from them".to_owned())
+            Err("parameters cannot be renamed: macros can build names from them".into())
         }
         role => Ok(Renamed { found, occurrences, role }),
     }
@@ -145,7 +148,7 @@ pub(crate) fn prepare_rename(
     unit: &[Rc<Source>],
     source: &Source,
     offset: usize,
-) -> Result<PrepareRenameResponse, String> {
+) -> Result<PrepareRenameResponse, Failure> {
     let renamed = renamed(unit, source, offset)?;
     let range = changed(source, renamed.found, renamed.role);
     let text = source.text()[range.clone()].trim_matches('"').to_owned();
@@ -161,12 +164,12 @@ pub(crate) fn rename(
     source: &Source,
     offset: usize,
     name: &str,
-) -> Result<WorkspaceEdit, String> {
+) -> Result<WorkspaceEdit, Failure> {
     let renamed = renamed(unit, source, offset)?;
     if !is_plain_name(name) {
         return Err(format!(
             "`{name}` is not a name: names consist of letters, digits, `_`, `.` and `$`, and are not registers"
-        ));
+        ).into());
     }
     let key = match (&renamed.found.key, renamed.role) {
         (Key::Symbol(old), Role::Field) => {
@@ -178,7 +181,7 @@ pub(crate) fn rename(
     };
     let is_taken = occurrences(unit, source, &key).any(|(_, it)| it.defines());
     if is_taken && key != renamed.found.key {
-        return Err(format!("`{name}` is already defined"));
+        return Err(format!("`{name}` is already defined").into());
     }
     let mut changes: HashMap<_, Vec<TextEdit>> = HashMap::new();
     for (home, it) in &renamed.occurrences {

@@ -29,13 +29,14 @@
 //! | `timeline` | which slot comes next, and when |
 //! | `committer` | the thread that writes to the ledger |
 //! | `chain`, `index`, `shared` | what readers see |
-//! | `replay` | [`Recording`]: a transaction with the state before it, to be replayed |
-//! | `recording` | the state before the newest transactions |
+//! | `replay` | [`Node::replay`]: a transaction with the state before it, to be replayed |
+//! | `recording` | the newest transactions, each with the state before it |
 //! | `trace` | [`Trace`]: the call tree of a transaction |
 //! | `genesis`, `validator` | the first state |
 //! | `landed`, `diff`, `cost`, `token`, `missing` | what is recorded of transactions |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod airdrop;
@@ -95,7 +96,6 @@ pub use crate::{
     options::{BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},
     query::{AddressQuery, NoBlock, PerformanceSample, Stats, Status},
     recording::RECORDED_BLOCKS_MAX,
-    replay::Recording,
     send::SendOptions,
     shared::Info,
     source::Fetch,

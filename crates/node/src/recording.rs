@@ -10,10 +10,12 @@ use std::{
 };
 
 use selkie_bank::Bank;
-use selkie_svm::{
-    AccountChange, Environment, Processed, Transaction, program_cache::program_data_address,
+use selkie_case::{
+    Case, CaseOptions, Input, KeyedAccount, blockhashes, changed_accounts, unnamed_accounts,
 };
+use selkie_svm::{BlockhashQueue, Environment, Processed, Transaction};
 use solana_account::{AccountSharedData, ReadableAccount};
+use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
@@ -29,13 +31,14 @@ const BYTES_MAX: usize = 256 << 20;
 pub(crate) struct Kept {
     signature: Signature,
     slot: u64,
-    pub(crate) environment: Arc<Environment>,
-    pub(crate) changes: Vec<AccountChange>,
-    pub(crate) accounts: Vec<(Pubkey, AccountSharedData)>,
-    pub(crate) is_blockhash_recent: bool,
+    pub(crate) case: Case,
+    /// The accounts that changed, afterwards.
+    pub(crate) after: Vec<KeyedAccount>,
     pub(crate) is_executed: bool,
     /// The number of lists of inner instructions.
     pub(crate) inner_lists: usize,
+    /// How many bytes of account data it changed, before and afterwards.
+    bytes: usize,
 }
 
 /// The transactions that can be replayed, by blocks, oldest first.
@@ -77,23 +80,19 @@ impl Recordings {
     }
 }
 
-impl Kept {
-    fn bytes(&self) -> usize {
-        let written = self.changes.iter().filter(|it| it.write.is_some());
-        let data = written.flat_map(|it| it.before.iter().chain(&it.write));
-        data.map(|account| account.data().len()).sum()
-    }
-}
-
 fn bytes(block: &[Kept]) -> usize {
-    block.iter().map(Kept::bytes).sum()
+    block.iter().map(|kept| kept.bytes).sum()
 }
 
 /// Takes what is kept of transactions that an open bank has processed, in their order.
 pub(crate) fn keep(bank: &Bank, transactions: &[(Transaction, Processed)]) -> Vec<Kept> {
     // The accounts that a transaction or one after it writes to, as they were before it.
     let mut before: HashMap<Pubkey, Option<AccountSharedData>> = HashMap::new();
-    let environment = Arc::new(bank.environment().clone());
+    let mut keeper = Keeper {
+        bank,
+        environment: Arc::new(bank.environment().clone()),
+        blockhashes: HashMap::new(),
+    };
     let mut all = Vec::with_capacity(transactions.len());
     for (transaction, processed) in transactions.iter().rev() {
         let written = processed.accounts.iter().filter(|it| it.write.is_some());
@@ -102,34 +101,53 @@ pub(crate) fn keep(bank: &Bank, transactions: &[(Transaction, Processed)]) -> Ve
             Some(account) => account.clone(),
             None => bank.get_account(key).ok().flatten(),
         };
-        all.push(keep_one(bank, &environment, transaction, processed, &find));
+        all.push(keeper.keep(transaction, processed, &find));
     }
     all.reverse();
     all
 }
 
-fn keep_one(
-    bank: &Bank,
-    environment: &Arc<Environment>,
-    transaction: &Transaction,
-    processed: &Processed,
-    find: &dyn Fn(&Pubkey) -> Option<AccountSharedData>,
-) -> Kept {
-    let found = |key: &Pubkey| Some((*key, find(key)?));
-    let lookups = transaction.message().address_table_lookups().into_iter().flatten();
-    let tables: Vec<_> = lookups.filter_map(|it| found(&it.account_key)).collect();
-    let own = processed.accounts.iter().filter_map(|it| it.before.as_ref());
-    let files = own.filter_map(|it| program_data_address(it.data()));
-    let files: Vec<_> = files.filter_map(|key| found(&key)).collect();
-    Kept {
-        signature: transaction.signatures().first().copied().unwrap_or_default(),
-        slot: bank.slot(),
-        environment: Arc::clone(environment),
-        changes: processed.accounts.clone(),
-        accounts: [tables, files].concat(),
-        is_blockhash_recent: bank.is_blockhash_valid(transaction.blockhash()),
-        is_executed: processed.is_executed,
-        inner_lists: processed.inner_instructions.len(),
+/// What the transactions of a block share.
+struct Keeper<'a> {
+    bank: &'a Bank,
+    environment: Arc<Environment>,
+    /// What transactions need of the blockhash queue, by their blockhashes.
+    blockhashes: HashMap<Hash, Arc<BlockhashQueue>>,
+}
+
+impl Keeper<'_> {
+    fn keep(
+        &mut self,
+        transaction: &Transaction,
+        processed: &Processed,
+        find: &dyn Fn(&Pubkey) -> Option<AccountSharedData>,
+    ) -> Kept {
+        let own = *transaction.blockhash();
+        let recent = self.blockhashes.entry(own).or_insert_with(|| {
+            let is_recent = self.bank.is_blockhash_valid(&own);
+            Arc::new(blockhashes(own, is_recent, &self.environment))
+        });
+        let named = processed.accounts.iter().filter_map(|it| Some((it.key, it.before.as_ref()?)));
+        let known = named.clone().map(|(_, account)| account);
+        let others = unnamed_accounts(transaction.message(), known, find);
+        let named = named.map(|(key, account)| (key, account.clone()));
+        let written = processed.accounts.iter().filter(|it| it.write.is_some());
+        let written = written.flat_map(|it| it.before.iter().chain(&it.write));
+        Kept {
+            signature: transaction.signatures().first().copied().unwrap_or_default(),
+            slot: self.bank.slot(),
+            case: Case {
+                environment: Arc::clone(&self.environment),
+                blockhashes: Arc::clone(recent),
+                accounts: others.into_iter().chain(named).collect(),
+                input: Input::Transaction(transaction.signed().clone()),
+                options: CaseOptions::default(),
+            },
+            after: changed_accounts(&processed.accounts),
+            is_executed: processed.is_executed,
+            inner_lists: processed.inner_instructions.len(),
+            bytes: written.map(|account| account.data().len()).sum(),
+        }
     }
 }
 
@@ -141,12 +159,11 @@ mod tests {
         Kept {
             signature: Signature::default(),
             slot,
-            environment: Arc::clone(environment),
-            changes: Vec::new(),
-            accounts: Vec::new(),
-            is_blockhash_recent: true,
+            case: Case { environment: Arc::clone(environment), ..Case::default() },
+            after: Vec::new(),
             is_executed: true,
             inner_lists: 0,
+            bytes: 0,
         }
     }
 

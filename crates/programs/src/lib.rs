@@ -1,7 +1,7 @@
 //! Well-known programs of mainnet: their addresses, names, ELF files and accounts.
 //!
-//! The ELF files come from packages on crates.io and are compiled in, unless the feature `files` is
-//! off. The programs that mainnet has today are listed in [`MAINNET`].
+//! The ELF files, from `crates/programs/files`, are compiled in, unless the feature `files` is off. The
+//! programs that mainnet has today are listed in [`MAINNET`].
 //!
 //! | item | what it is |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | [`program_accounts`] | creates the accounts of any program |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod account;
@@ -71,33 +72,30 @@ impl WellKnownProgram {
     }
 }
 
-/// Decodes the programdata address from a `.data` file of the build script; `None` if it is empty.
+/// Decodes a programdata address of the table; `None` if the text is empty.
 #[cfg(feature = "files")]
-const fn data_key(bytes: &[u8]) -> Option<Pubkey> {
-    match bytes.first_chunk::<32>() {
-        Some(bytes) => Some(Pubkey::new_from_array(*bytes)),
-        None => None,
+const fn data_key(address: &str) -> Option<Pubkey> {
+    match address.is_empty() {
+        true => None,
+        false => Some(Pubkey::from_str_const(address)),
     }
 }
 
 macro_rules! table {
-    ($($(#[$doc:meta])* $constant:ident = $name:literal, $address:literal, $loader:ident, $package:ident;)*) => {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal, $address:literal, $loader:ident, $data:literal;)*) => {
         $(
             $(#[$doc])*
             #[cfg(feature = "files")]
             pub const $constant: WellKnownProgram = {
                 // A static has one address, so a binary holds one copy of the file.
-                const FILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".so"));
-                static ELF: [u8; FILE.len()] =
-                    *include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".so"));
+                const FILE: &[u8] = include_bytes!(concat!("../files/", $name, ".so"));
+                static ELF: [u8; FILE.len()] = *include_bytes!(concat!("../files/", $name, ".so"));
                 WellKnownProgram {
                     name: $name,
                     id: Pubkey::from_str_const($address),
                     loader: Loader::$loader,
                     elf: &ELF,
-                    data_key: data_key(
-                        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".data")),
-                    ),
+                    data_key: data_key($data),
                 }
             };
 

@@ -1,4 +1,4 @@
-//! The ELF files from the packages are those of the table.
+//! The ELF files are those that mainnet has.
 
 use selkie_programs::{
     ALL, MAINNET, TOKEN,
@@ -9,7 +9,7 @@ use selkie_svm::{Environment, Loader, program_cache::ProgramCache};
 use sha2::{Digest, Sha256};
 use solana_account::ReadableAccount;
 
-/// Each program's name and the first 8 bytes of its file's SHA-256, to notice a changed package.
+/// Each program's name and the first 8 bytes of its file's SHA-256, to notice a changed one.
 const FILES: &[(&str, u64)] = &[
     ("token", 0x8190_d3f7_ceb6_cb7a),
     ("spl-token", 0x1826_4f49_1c7e_0ad0),

@@ -12,6 +12,7 @@
 //! | [`docs`] | `docs/syscalls.md` and `docs/features.md`, made from the rows |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod cost;

@@ -3,14 +3,15 @@
 //! ```text
 //! {"selkie_replay":1,"symbols":["FILE"]}    the version of the format, and files with debug information
 //!                                           if they were known; may be missing
-//! {"blob":"SHA256","data":"BASE64"}         account data that fixtures refer to as `blob:SHA256`
-//! {"id":…,"accounts":[…],"tx":…,…}          a fixture, as `selkie conform` reads it
+//! {"blob":"SHA256","data":"BASE64"}         account data that replays refer to as `blob:SHA256`
+//! {"id":…,"accounts":[…],"tx":…,…}          a replay, as `selkie conform` reads it
 //! ```
 //!
-//! So each vector of kind `svm` and each [`Fixture`] is a replay file. In a folder of recordings, data
+//! So each vector of kind `svm` and each [`Replay`] is a replay file. In a folder of recordings, data
 //! are files besides: `blobs/SHA256.bin`.
 
 use core::fmt;
+use selkie_isa::failure::Failure;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
@@ -19,7 +20,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie::fixture::{Fixture, FixtureError, Prepared};
+use selkie::{Case, Replay, ReplayError, Svm};
 use selkie_isa::input;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -37,7 +38,7 @@ const SYMBOLS_MAX: usize = 64;
 /// The transactions of a replay file.
 #[derive(Clone, Default, Debug)]
 pub struct ReplayFile {
-    fixtures: Vec<Fixture>,
+    replays: Vec<Replay>,
     blobs: BTreeMap<String, Vec<u8>>,
     /// Where further blobs are.
     folder: Option<PathBuf>,
@@ -55,7 +56,7 @@ pub enum FileError {
     /// It has no transaction with this number, from 0; and how many it has.
     NoSuchTransaction(usize, usize),
     /// A transaction cannot be replayed.
-    Fixture(FixtureError),
+    Replay(ReplayError),
 }
 
 impl fmt::Display for FileError {
@@ -69,7 +70,7 @@ impl fmt::Display for FileError {
             Self::NoSuchTransaction(index, count) => {
                 write!(f, "it has {count} transactions, from 0, and none with number {index}")
             }
-            Self::Fixture(error) => error.fmt(f),
+            Self::Replay(error) => error.fmt(f),
         }
     }
 }
@@ -82,15 +83,15 @@ impl fmt::Debug for FileError {
 
 impl core::error::Error for FileError {}
 
-impl From<FixtureError> for FileError {
-    fn from(error: FixtureError) -> Self {
-        Self::Fixture(error)
+impl From<ReplayError> for FileError {
+    fn from(error: ReplayError) -> Self {
+        Self::Replay(error)
     }
 }
 
-impl From<Fixture> for ReplayFile {
-    fn from(fixture: Fixture) -> Self {
-        Self { fixtures: vec![fixture], ..Self::default() }
+impl From<Replay> for ReplayFile {
+    fn from(replay: Replay) -> Self {
+        Self { replays: vec![replay], ..Self::default() }
     }
 }
 
@@ -104,7 +105,7 @@ impl ReplayFile {
         let text = input::text(path, FILE_BYTES_MAX).map_err(failed)?;
         let mut file = Self::parse(&text)?;
         if let Some(folder) = path.parent() {
-            let ids = file.fixtures.iter().map(Fixture::id);
+            let ids = file.replays.iter().map(Replay::id);
             let names: BTreeSet<&OsStr> = ids.filter_map(|id| Path::new(id).file_name()).collect();
             file.symbols.extend(names.into_iter().flat_map(|name| beside(folder, name)));
             file.folder = Some(folder.join("blobs"));
@@ -133,12 +134,12 @@ impl ReplayFile {
         let mut file = Self::default();
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
         for (number, line) in lines {
-            file.add_line(line).map_err(|why| FileError::Line(number, why))?;
+            file.add_line(line).map_err(|why| FileError::Line(number, why.chain()))?;
         }
         Ok(file)
     }
 
-    fn add_line(&mut self, line: &str) -> Result<(), String> {
+    fn add_line(&mut self, line: &str) -> Result<(), Failure> {
         let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         // Of the whole file, or of a recorded transaction.
         let symbols = value.get("symbols").and_then(Value::as_array).into_iter().flatten();
@@ -147,7 +148,9 @@ impl ReplayFile {
         self.symbols.extend(symbols.take(room));
         if let Some(version) = value.get("selkie_replay") {
             if version.as_u64() != Some(VERSION) {
-                return Err(format!("the version is {version}, and this build reads {VERSION}"));
+                return Err(
+                    format!("the version is {version}, and this build reads {VERSION}").into()
+                );
             }
             return Ok(());
         }
@@ -156,36 +159,36 @@ impl ReplayFile {
             let data = value.get("data").and_then(Value::as_str).ok_or("`data` is not a string")?;
             let data = BASE64_STANDARD.decode(data).map_err(|error| error.to_string())?;
             if hash(&data) != name {
-                return Err("the data do not have the hash that they are named by".to_owned());
+                return Err("the data do not have the hash that they are named by".into());
             }
             self.blobs.insert(name.to_owned(), data);
             return Ok(());
         }
-        self.fixtures.push(Fixture::parse(line).map_err(|error| error.to_string())?);
+        self.replays.push(Replay::parse(line).map_err(|error| error.to_string())?);
         Ok(())
     }
 
     /// Adds a transaction.
-    pub fn push(&mut self, fixture: Fixture) {
-        self.fixtures.push(fixture);
+    pub fn push(&mut self, replay: Replay) {
+        self.replays.push(replay);
     }
 
     /// Returns the number of transactions.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.fixtures.len()
+        self.replays.len()
     }
 
     /// Returns whether there are no transactions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.fixtures.is_empty()
+        self.replays.is_empty()
     }
 
     /// Returns the transactions.
     #[must_use]
-    pub fn fixtures(&self) -> &[Fixture] {
-        &self.fixtures
+    pub fn replays(&self) -> &[Replay] {
+        &self.replays
     }
 
     /// Runs a transaction once, and returns its timeline.
@@ -193,22 +196,22 @@ impl ReplayFile {
     /// # Errors
     /// If there is no such transaction, or it is malformed.
     pub fn timeline(&self, index: usize) -> Result<Timeline, FileError> {
-        let count = self.fixtures.len();
+        let count = self.replays.len();
         let missing = FileError::NoSuchTransaction(index, count);
-        let fixture = self.fixtures.get(index).ok_or(missing)?;
-        let mut timeline = Timeline::new(fixture, &|name| self.blob(name))?;
+        let replay = self.replays.get(index).ok_or(missing)?;
+        let mut timeline = Timeline::new(replay, &|name| self.blob(name))?;
         timeline.symbols.clone_from(&self.symbols);
         Ok(timeline)
     }
 
-    /// Returns the chain before a transaction, with the transaction.
+    /// Returns the chain before a transaction, and its case.
     ///
     /// # Errors
     /// If there is no such transaction, or it is malformed.
-    pub fn prepared(&self, index: usize) -> Result<Prepared, FileError> {
-        let missing = FileError::NoSuchTransaction(index, self.fixtures.len());
-        let fixture = self.fixtures.get(index).ok_or(missing)?;
-        Ok(fixture.prepare(&|name| self.blob(name))?)
+    pub fn chain(&self, index: usize) -> Result<(Svm, Case), FileError> {
+        let missing = FileError::NoSuchTransaction(index, self.replays.len());
+        let replay = self.replays.get(index).ok_or(missing)?;
+        Ok(Svm::of_replay(replay, &|name| self.blob(name))?)
     }
 
     /// Returns account data that a transaction refers to by name.
@@ -237,7 +240,7 @@ impl fmt::Display for ReplayFile {
         for (name, data) in &self.blobs {
             writeln!(f, "{}", json!({ "blob": name, "data": BASE64_STANDARD.encode(data) }))?;
         }
-        self.fixtures.iter().try_for_each(|fixture| writeln!(f, "{fixture}"))
+        self.replays.iter().try_for_each(|replay| writeln!(f, "{replay}"))
     }
 }
 

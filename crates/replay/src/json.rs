@@ -3,7 +3,7 @@
 //! Numbers of 64 bits are hexadecimal text, since JavaScript has no such numbers; compute units,
 //! steps and slots are numbers.
 
-use selkie::{ReadableAccount as _, fixture::account_json};
+use selkie::{ReadableAccount as _, account_json};
 use serde_json::{Value, json};
 
 use crate::{

@@ -13,7 +13,7 @@
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`file`](mod@file) | replay files: lines of fixtures, with the account data that they share |
+//! | [`file`](mod@file) | replay files: lines of replays, with the account data that they share |
 //! | [`timeline`] | [`Timeline`]: a transaction and its steps; going to one; edits |
 //! | [`index`] | where invocations begin and end, and at how many compute units some steps are |
 //! | [`visit`] | the trait [`Visitor`], and what it sees at a step |
@@ -27,20 +27,24 @@
 //! | [`edit`] | changes of registers and memory, which fork history |
 //! | [`program`] | the programs of a transaction: functions, lines, listings |
 //! | [`json`] | states as JSON, for terminal, editor and browser alike |
+//! | [`files`], [`recordings`] | replays that the user has named; those of tests, by name |
 //! | [`query`] | questions about a transaction, as JSON |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod account_bytes;
 mod drive;
 pub mod edit;
 mod errors;
 pub mod file;
+pub mod files;
 pub mod index;
 pub mod json;
 pub mod origin;
 pub mod program;
 pub mod query;
+pub mod recordings;
 pub mod search;
 pub mod state;
 pub mod timeline;
@@ -53,6 +57,7 @@ pub use crate::{
     file::{FileError, ReplayFile},
     index::{Invocation, Mark},
     program::{DebugFiles, ProgramView, offset_name},
+    recordings::Recordings,
     state::{CallFrame, Level, Memory, MemoryRegion, State},
     timeline::Timeline,
     visit::{Moment, Visitor},

@@ -5,6 +5,7 @@
 //! `{"id": …, "error": TEXT}`. Addresses and other numbers of 64 bits are hexadecimal text in answers;
 //! requests may have numbers in their place.
 
+use selkie_isa::failure::{Failure, OrFailure as _};
 use serde_json::{Value, json};
 
 use crate::timeline::Timeline;
@@ -16,7 +17,7 @@ pub struct Method {
     pub name: &'static str,
     /// Its parameters and what it returns.
     pub about: &'static str,
-    run: fn(&Timeline, &Value) -> Result<Value, String>,
+    run: fn(&Timeline, &Value) -> Result<Value, Failure>,
 }
 
 /// The most bytes of memory that an answer has.
@@ -71,11 +72,11 @@ pub fn answer(timeline: &Timeline, request: &str) -> Value {
     let id = request.get("id").cloned().unwrap_or_default();
     match run(timeline, &request) {
         Ok(result) => json!({ "id": id, "result": result }),
-        Err(error) => json!({ "id": id, "error": error }),
+        Err(error) => json!({ "id": id, "error": error.chain() }),
     }
 }
 
-fn run(timeline: &Timeline, request: &Value) -> Result<Value, String> {
+fn run(timeline: &Timeline, request: &Value) -> Result<Value, Failure> {
     let name = request.get("method").and_then(Value::as_str).ok_or("`method` is not text")?;
     let method = METHODS.iter().find(|it| it.name == name).ok_or_else(|| {
         let names: Vec<&str> = METHODS.iter().map(|it| it.name).collect();
@@ -85,29 +86,33 @@ fn run(timeline: &Timeline, request: &Value) -> Result<Value, String> {
 }
 
 /// Returns a number: of JSON, or hexadecimal text.
-fn number(params: &Value, name: &str) -> Result<u64, String> {
+fn number(params: &Value, name: &str) -> Result<u64, Failure> {
     let value = params.get(name).ok_or_else(|| format!("`{name}` is missing"))?;
     let digits = value.as_str().and_then(|it| it.strip_prefix("0x"));
     let number = match digits {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => value.as_u64(),
     };
-    number.ok_or_else(|| format!("`{name}` is {value}, but should be a number or 0x and digits"))
+    number
+        .ok_or_else(|| format!("`{name}` is {value}, but should be a number or 0x and digits"))
+        .or_failure()
 }
 
-fn index(params: &Value, name: &str) -> Result<usize, String> {
-    usize::try_from(number(params, name)?).map_err(|_| format!("`{name}` is too large"))
+fn index(params: &Value, name: &str) -> Result<usize, Failure> {
+    usize::try_from(number(params, name)?)
+        .map_err(|_| format!("`{name}` is too large"))
+        .or_failure()
 }
 
-fn at_most(params: &Value, name: &str, max: u64) -> Result<u64, String> {
+fn at_most(params: &Value, name: &str, max: u64) -> Result<u64, Failure> {
     let number = number(params, name)?;
     match number <= max {
         true => Ok(number),
-        false => Err(format!("`{name}` is {number}, and {max} is the maximum")),
+        false => Err(format!("`{name}` is {number}, and {max} is the maximum").into()),
     }
 }
 
-fn memory(timeline: &Timeline, params: &Value) -> Result<Value, String> {
+fn memory(timeline: &Timeline, params: &Value) -> Result<Value, Failure> {
     let (vaddr, len) = (number(params, "vaddr")?, at_most(params, "len", MEMORY_BYTES_MAX)?);
     let state = timeline.state_at(number(params, "step")?);
     let level = match params.get("level") {
@@ -119,19 +124,22 @@ fn memory(timeline: &Timeline, params: &Value) -> Result<Value, String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
 }
 
-fn account(timeline: &Timeline, params: &Value) -> Result<Value, String> {
+fn account(timeline: &Timeline, params: &Value) -> Result<Value, Failure> {
     let state = timeline.state_at(number(params, "step")?);
     let index = index(params, "index")?;
-    state.account_json(index).ok_or_else(|| {
-        format!("there is no account {index}: the transaction has {}", state.accounts.len())
-    })
+    state
+        .account_json(index)
+        .ok_or_else(|| {
+            format!("there is no account {index}: the transaction has {}", state.accounts.len())
+        })
+        .or_failure()
 }
 
-fn last_write(timeline: &Timeline, params: &Value) -> Result<Value, String> {
+fn last_write(timeline: &Timeline, params: &Value) -> Result<Value, Failure> {
     let invocation = index(params, "invocation")?;
     let count = timeline.invocations().len();
     if invocation >= count {
-        return Err(format!("there is no invocation {invocation}, only {count}"));
+        return Err(format!("there is no invocation {invocation}, only {count}").into());
     }
     let len = at_most(params, "len", WATCHED_BYTES_MAX)?;
     let (step, vaddr) = (number(params, "step")?, number(params, "vaddr")?);
@@ -139,7 +147,7 @@ fn last_write(timeline: &Timeline, params: &Value) -> Result<Value, String> {
     Ok(write.map_or(Value::Null, |it| it.to_json()))
 }
 
-fn find(timeline: &Timeline, params: &Value) -> Result<Value, String> {
+fn find(timeline: &Timeline, params: &Value) -> Result<Value, Failure> {
     let pc = index(params, "pc")?;
     let program = params.get("program").and_then(Value::as_str).ok_or("`program` is not text")?;
     let program = program.parse().map_err(|error| format!("`program`: {error}"))?;

@@ -3,11 +3,7 @@
 use core::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
-use selkie::{
-    AccountSharedData, Pubkey, ReadableAccount as _, Receipt, ReturnData, Svm,
-    fixture::{Fixture, FixtureError, Prepared},
-    runtime::program_cache::ProgramFile,
-};
+use selkie::{AccountSharedData, Case, Pubkey, Receipt, Replay, ReplayError, ReturnData, Svm};
 
 use crate::{
     drive::{Driver, Waypoint},
@@ -25,7 +21,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Timeline {
     id: String,
-    prepared: Prepared,
+    svm: Svm,
+    case: Case,
     receipt: Receipt,
     differences: Vec<String>,
     index: Index,
@@ -35,23 +32,23 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Runs a fixture once, and indexes its steps. `blob` returns account data that the fixture refers
-    /// to by name.
+    /// Runs a replay once, and indexes its steps. `blob` returns account data that it refers to by name.
     ///
     /// # Errors
-    /// If the fixture is malformed.
+    /// If the replay is malformed.
     pub fn new(
-        fixture: &Fixture,
+        replay: &Replay,
         blob: &dyn Fn(&str) -> Option<Vec<u8>>,
-    ) -> Result<Self, FixtureError> {
-        let prepared = fixture.prepare(blob)?;
+    ) -> Result<Self, ReplayError> {
+        let (svm, case) = Svm::of_replay(replay, blob)?;
         let mut index = Index::default();
-        let receipt = prepared.run(&mut Driver::new(&mut index, Vec::new(), &[]));
-        let differences = fixture.compare(&receipt, blob);
-        let id = fixture.id().to_owned();
+        let receipt = svm.run(&case, &mut Driver::new(&mut index, Vec::new(), &[]));
+        let differences = replay.differences(receipt.ended(), blob)?;
+        let id = replay.id().to_owned();
         Ok(Self {
             id,
-            prepared,
+            svm,
+            case,
             receipt,
             differences,
             index,
@@ -60,7 +57,7 @@ impl Timeline {
         })
     }
 
-    /// Returns the fixture's name: of a recording that of the test, or else the signature.
+    /// Returns the replay's name: of a recording that of the test, or else the signature.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -107,22 +104,26 @@ impl Timeline {
     /// Returns the chain before the transaction.
     #[must_use]
     pub fn svm(&self) -> &Svm {
-        self.prepared.svm()
+        &self.svm
+    }
+
+    /// Returns the transaction with the state before it.
+    #[must_use]
+    pub fn case(&self) -> &Case {
+        &self.case
     }
 
     /// Returns the ELF file of a program; `None` if it is builtin or does not exist.
     #[must_use]
     pub fn program_file(&self, program: &Pubkey) -> Option<Vec<u8>> {
-        let accounts = Accounts(self.svm());
-        let file = ProgramFile::find(&self.svm().shared_account(program)?, &accounts)?;
-        Some(file.bytes().to_vec())
+        self.svm.program_elf(program)
     }
 
     /// Runs the whole transaction for a visitor.
     pub fn visit(&self, visitor: &mut impl Visitor) {
         let edits = self.edits.iter().map(|(step, _)| *step);
         debug_assert!(edits.is_sorted(), "edits are kept in order");
-        self.prepared.run(&mut Driver::new(visitor, Vec::new(), &self.edits));
+        self.svm.run(&self.case, &mut Driver::new(visitor, Vec::new(), &self.edits));
     }
 
     /// Runs the transaction for a visitor, which sees each of these steps until it breaks off. Before
@@ -190,14 +191,15 @@ impl Timeline {
 
     fn reindex(&mut self) {
         let mut index = Index::default();
-        self.receipt = self.prepared.run(&mut Driver::new(&mut index, Vec::new(), &self.edits));
+        self.receipt =
+            self.svm.run(&self.case, &mut Driver::new(&mut index, Vec::new(), &self.edits));
         self.index = index;
     }
 
     fn run<V: Visitor>(&self, waypoints: Vec<Waypoint>, range: Range<u64>, visitor: &mut V) {
         let mut driver = Driver::new(visitor, waypoints, &self.edits);
         driver.range = range;
-        self.prepared.run(&mut driver);
+        self.svm.run(&self.case, &mut driver);
         debug_assert!(!driver.has_diverged, "a transaction goes the same way each time");
     }
 
@@ -267,14 +269,5 @@ impl Visitor for Capture {
             return_data: ReturnData::clone(moment.context.return_data()),
         });
         ControlFlow::Break(())
-    }
-}
-
-/// The accounts of a chain.
-struct Accounts<'a>(&'a Svm);
-
-impl selkie::runtime::AccountStore for Accounts<'_> {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.0.shared_account(key).filter(|account| account.lamports() > 0)
     }
 }

@@ -4,9 +4,7 @@
 use core::ops::ControlFlow;
 
 use selkie::{
-    Account, AccountMeta, Instruction, Signer as _, Svm, address,
-    fixture::Fixture,
-    keypair, programs,
+    Account, AccountMeta, Instruction, Replay, Signer as _, Svm, address, keypair, programs,
     runtime::input::{AccountLayout, vaddr},
     token,
 };
@@ -46,12 +44,12 @@ fn countdown() -> Timeline {
     let mut svm = Svm::new();
     svm.add_program(address("countdown"), assemble(COUNTDOWN)).unwrap();
     let call = Instruction { program_id: address("countdown"), accounts: vec![], data: vec![] };
-    let fixture = Fixture::record_instructions(&svm, "countdown", &[call], &[]);
-    timeline(fixture)
+    let replay = svm.record_instructions("countdown", &[call], &[]);
+    timeline(replay)
 }
 
-fn timeline(fixture: Fixture) -> Timeline {
-    let text = ReplayFile::from(fixture).to_string();
+fn timeline(replay: Replay) -> Timeline {
+    let text = ReplayFile::from(replay).to_string();
     let timeline = ReplayFile::parse(&text).unwrap().timeline(0).unwrap();
     assert_eq!(timeline.differences(), [""; 0]);
     timeline
@@ -67,7 +65,7 @@ fn associated() -> Timeline {
     svm.set_mint(mint, &token, &payer.pubkey(), 6).unwrap();
     let create = token::create_associated(&token, &payer.pubkey(), &owner, &mint);
     let transaction = svm.sign(&[create], &[&payer]).unwrap();
-    timeline(Fixture::record(&svm, "create", &transaction))
+    timeline(svm.record("create", &transaction))
 }
 
 /// What a visitor sees of every step.
@@ -261,7 +259,7 @@ fn what_a_long_invocation_wrote_is_found_from_its_caller() {
     svm.set_account(state, account).unwrap();
     let accounts = vec![AccountMeta::new(state, false), AccountMeta::new_readonly(program, false)];
     let call = Instruction { program_id: program, accounts, data: vec![] };
-    let timeline = timeline(Fixture::record_instructions(&svm, "long", &[call], &[]));
+    let timeline = timeline(svm.record_instructions("long", &[call], &[]));
     let [caller, callee] = timeline.invocations() else { panic!("{:?}", timeline.invocations()) };
     let call = callee.call.unwrap().step;
     let (_, data) = place(&timeline, 0, 0, |it| it.data);
@@ -289,7 +287,7 @@ fn transferred() -> Timeline {
         token::transfer_checked(&token, &account, &mint, &account, &owner.pubkey(), 7, 6),
     ];
     let transaction = svm.sign(&instructions, &[&payer, &owner]).unwrap();
-    timeline(Fixture::record(&svm, "transfer", &transaction))
+    timeline(svm.record("transfer", &transaction))
 }
 
 /// Returns where an invocation sees a part of an account, and its last step.
@@ -395,7 +393,7 @@ fn instructions_are_replayed_with_the_accounts_that_they_were_given() {
     let call = Instruction { program_id: address("countdown"), accounts, data: vec![1, 2] };
     let rich = selkie::Account { lamports: 10, ..Default::default() };
     let given = [(address("z"), rich.clone()), (address("a"), rich)];
-    timeline(Fixture::record_instructions(&svm, "given", &[call], &given));
+    timeline(svm.record_instructions("given", &[call], &given));
 }
 
 #[test]
@@ -423,7 +421,7 @@ fn malformed_files_are_errors_with_a_place() {
         ("{\"selkie_replay\":2}", "line 1: the version is 2, and this build reads 1"),
         ("\n{\"blob\":\"00\",\"data\":\"AA==\"}", "line 2: the data do not have the hash"),
         ("{\"blob\":1}", "line 1: `blob` is not a string"),
-        ("{}", "line 1: not a valid fixture: `accounts` is missing"),
+        ("{}", "line 1: not a valid replay: `accounts` is missing"),
     ] {
         let error = ReplayFile::parse(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
@@ -431,7 +429,46 @@ fn malformed_files_are_errors_with_a_place() {
     let empty = "{\"accounts\":[],\"blockhash_queue\":[]}";
     let empty = ReplayFile::parse(empty).unwrap();
     let error = empty.timeline(0).unwrap_err().to_string();
-    assert!(error.starts_with("not a valid fixture: `"), "{error}");
+    assert!(error.starts_with("not a valid replay: `"), "{error}");
     let error = empty.timeline(3).unwrap_err().to_string();
     assert_eq!(error, "it has one transaction, number 0, and none with number 3");
+}
+
+/// A file as version 0.1 wrote it: transactions that succeed, fail and are dropped, one with a lookup table,
+/// one with other features and limits, and instructions outside of a transaction.
+#[test]
+fn replay_files_of_version_1_are_read() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/replays/version_1.replay");
+    let file = ReplayFile::open(std::path::Path::new(path)).unwrap();
+    let ids: Vec<&str> = file.replays().iter().map(Replay::id).collect();
+    assert_eq!(
+        ids,
+        [
+            "creates an associated account",
+            "is poor",
+            "is too old",
+            "looks up an address",
+            "has a short log",
+            "is no transaction",
+        ]
+    );
+    for (index, replay) in file.replays().iter().enumerate() {
+        let timeline = file.timeline(index).unwrap();
+        assert_eq!(timeline.differences(), Vec::<String>::new(), "{}", replay.id());
+        // What is read is written as it was, up to names and blobs.
+        let blob = |name: &str| file.blob(name);
+        let (case, expected) = (replay.case(&blob).unwrap(), replay.expected(&blob).unwrap());
+        let again = Replay::new(replay.id(), &case, &expected.unwrap());
+        let again = again.with_names(&replay.names());
+        assert_eq!(again.case(&|_| None).unwrap().run_once(), case.run_once());
+        let mut lines = [replay, &again].map(|it| serde_json::Value::from(it.clone()));
+        for line in &mut lines {
+            line["accounts"] = line["accounts"].as_array().unwrap().len().into();
+            line["expect"]["post"] = line["expect"]["post"].as_array().unwrap().len().into();
+        }
+        let [read, written] = lines;
+        assert_eq!(read, written);
+    }
+    let gold = file.timeline(0).unwrap().svm().show(&address("mint"));
+    assert!(gold.starts_with("gold ("), "{gold}");
 }

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_replay::{ReplayFile, Timeline};
 use selkie_report::{Coverage, Profile, Programs, agave};
 
@@ -59,7 +59,7 @@ fn timeline() -> Timeline {
     let elf = output.assembly.expect("the source has no errors").to_elf();
     svm.add_program(address("figures"), elf).expect("the program loads");
     let call = Instruction { program_id: address("figures"), accounts: vec![], data: vec![] };
-    let file = ReplayFile::from(Fixture::record_instructions(&svm, "figures", &[call], &[]));
+    let file = ReplayFile::from(svm.record_instructions("figures", &[call], &[]));
     println!("replay file             {:>9} bytes", file.to_string().len());
     file.timeline(0).expect("the file was just written")
 }

@@ -11,15 +11,18 @@
 //! | [`trace`] | call trees and register traces |
 //! | [`agave`] | register traces as files, as agave's tools write and read them |
 //! | [`diff`] | the first step where two runs part |
+//! | [`test_results`] | results of tests: what harnesses print, JUnit's XML |
 //! | `text` | escaping and alignment |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod agave;
 pub mod coverage;
 pub mod diff;
 pub mod profile;
 pub mod symbolize;
+pub mod test_results;
 mod text;
 pub mod trace;
 

@@ -1,6 +1,6 @@
 //! Damaged replay files: each is refused, or looked at in every way without a panic.
 
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_replay::{ReplayFile, Timeline};
 use selkie_report::{Coverage, Profile, Programs, coverage, diff::parting, profile, trace};
 
@@ -29,7 +29,7 @@ fn file() -> String {
     let elf = output.assembly.expect("the source has no errors").to_elf();
     svm.add_program(address("p"), elf).unwrap();
     let call = Instruction { program_id: address("p"), accounts: vec![], data: vec![1; 8] };
-    Fixture::record_instructions(&svm, "damaged", &[call], &[]).to_string()
+    svm.record_instructions("damaged", &[call], &[]).to_string()
 }
 
 fn look_at(timeline: &Timeline) {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_replay::{ReplayFile, Timeline};
 use selkie_report::{
     Coverage, Profile, Programs,
@@ -70,8 +70,8 @@ fn timeline_of(name: &str, source: &str, data: &[u8]) -> Timeline {
     let elf = output.assembly.expect("the source has no errors").to_elf();
     svm.add_program(address("work"), elf).unwrap();
     let call = Instruction { program_id: address("work"), accounts: vec![], data: data.to_vec() };
-    let fixture = Fixture::record_instructions(&svm, "work", &[call], &[]);
-    ReplayFile::from(fixture).timeline(0).unwrap()
+    let replay = svm.record_instructions("work", &[call], &[]);
+    ReplayFile::from(replay).timeline(0).unwrap()
 }
 
 fn profile(data: &[u8]) -> Profile {

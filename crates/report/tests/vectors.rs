@@ -39,9 +39,9 @@ fn the_profiles_of_all_vectors_add_up() {
     let (mut count, mut units) = (0, 0);
     for line in text.lines() {
         let file = ReplayFile::parse(line).unwrap();
-        let fixture = &file.fixtures()[0];
+        let replay = &file.replays()[0];
         let blob = |name: &str| context.blob(name).ok().map(|bytes| bytes.to_vec());
-        let timeline = Timeline::new(fixture, &blob).unwrap();
+        let timeline = Timeline::new(replay, &blob).unwrap();
         assert_eq!(timeline.differences(), [""; 0], "{}", timeline.id());
         check(&timeline, &mut programs);
         count += 1;

@@ -23,6 +23,7 @@
 //! | `server` | connections, dispatch, subscriptions, metrics |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod budget;

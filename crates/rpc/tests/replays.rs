@@ -9,9 +9,9 @@ use std::{
 
 use selkie::{
     Account, Instruction, Keypair, Pubkey, Signer as _, VersionedMessage, VersionedTransaction,
-    address, fixture::Fixture, keypair, message::AddressLookupTableAccount, programs::TOKEN,
-    system, token, v0,
+    address, keypair, message::AddressLookupTableAccount, programs::TOKEN, system, token, v0,
 };
+use selkie_case::Replay;
 use selkie_node::{BlockMode, Landed, Options, SendOptions};
 use selkie_rpc::LocalNode;
 use solana_commitment_config::CommitmentLevel::Processed;
@@ -64,10 +64,13 @@ fn replay_of(local: &LocalNode, signature: &str) -> serde_json::Value {
 fn check(local: &LocalNode, landed: &Landed) {
     let answer = replay_of(local, &landed.signature.to_string());
     let text = answer["result"].as_str().unwrap_or_else(|| panic!("{answer}"));
-    let receipt = Fixture::parse(text).unwrap().replay().unwrap();
-    assert_eq!(receipt.result, landed.result);
-    assert_eq!(receipt.compute_units, landed.meta.compute_units);
-    assert_eq!(receipt.logs, landed.meta.logs);
+    let replay = Replay::parse(text).unwrap();
+    let processed = replay.case(&|_| None).unwrap().run_once().unwrap();
+    let differences = replay.differences(Ok(&processed), &|_| None).unwrap();
+    assert_eq!(differences, Vec::<String>::new());
+    assert_eq!(processed.result, landed.result);
+    assert_eq!(processed.compute_units, landed.meta.compute_units);
+    assert_eq!(processed.logs, landed.meta.logs);
 }
 
 fn create_and_mint(payer: &Pubkey, amount: u64) -> [Instruction; 2] {

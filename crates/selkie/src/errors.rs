@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::{
     AccountError, AccountFileError, AirdropError, DeployError, ProgramError, SnapshotError,
-    StateFileError, WarpError, compute_units::ComputeUnitsError, fixture::FixtureError,
+    StateFileError, WarpError, compute_units::ComputeUnitsError,
 };
 
 macro_rules! shown {
@@ -19,6 +19,6 @@ macro_rules! shown {
 }
 
 shown! {
-    AccountError, AccountFileError, AirdropError, DeployError, FixtureError,
+    AccountError, AccountFileError, AirdropError, DeployError,
     ProgramError, SnapshotError, StateFileError, ComputeUnitsError, WarpError,
 }

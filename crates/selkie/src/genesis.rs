@@ -7,11 +7,7 @@ use std::sync::{Arc, OnceLock};
 use selkie_bank::{BlockEnd, Genesis, Head, MAINNET_STAKE, Options, Step};
 use selkie_builtins::environment;
 use selkie_programs::accounts::WellKnownAccountSet;
-use selkie_svm::{
-    BlockhashQueue, ComputeBudget, Environment, EpochStake, FeatureSet, Sysvars,
-    cost::{HEAP_BYTES_MIN, TRANSACTION_COMPUTE_UNITS_MAX},
-};
-use solana_account::AccountSharedData;
+use selkie_svm::{BlockhashQueue, Environment, EpochStake, FeatureSet, Sysvars};
 
 use crate::{
     history::{CAPACITY_DEFAULT, History},
@@ -21,10 +17,6 @@ use crate::{
 
 /// The first slot, whose parent is the genesis block in slot 0.
 pub(crate) const SLOT: u64 = 1;
-
-/// The default compute budget of directly processed instructions.
-pub(crate) const INSTRUCTION_BUDGET: ComputeBudget =
-    ComputeBudget { compute_unit_limit: TRANSACTION_COMPUTE_UNITS_MAX, heap_bytes: HEAP_BYTES_MIN };
 
 /// Returns the initial state with mainnet's features.
 pub(crate) fn state() -> State {
@@ -64,9 +56,4 @@ pub(crate) fn empty_state(features: FeatureSet) -> State {
         stakes: Arc::default(),
         history: History::new(CAPACITY_DEFAULT),
     }
-}
-
-/// Creates the account of a sysvar.
-pub(crate) fn sysvar_account(data: &[u8], environment: &Environment) -> AccountSharedData {
-    selkie_bank::sysvars::account(None, data.to_vec(), &environment.rent())
 }

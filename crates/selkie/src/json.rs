@@ -1,4 +1,4 @@
-//! The two JSON formats of accounts: that of Solana's tools, and that of fixtures.
+//! The JSON format of accounts that Solana's tools have.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
@@ -52,45 +52,8 @@ pub(crate) fn read_account_file(value: &Value) -> Result<(Option<Pubkey>, Accoun
     Ok((key, read))
 }
 
-/// Renders an account in the format of fixtures.
-pub(crate) fn case_account(key: &Pubkey, account: &AccountSharedData) -> Value {
-    json!({
-        "k": key.to_string(),
-        "l": account.lamports(),
-        "o": account.owner().to_string(),
-        "x": account.executable(),
-        "r": account.rent_epoch().to_string(),
-        "d": BASE64_STANDARD.encode(account.data()),
-    })
-}
-
-/// Reads an account in the format of fixtures. `blob` returns data that are referred to by name.
-pub(crate) fn read_case_account(
-    value: &Value,
-    blob: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Result<(Pubkey, AccountSharedData), String> {
-    let text = value.get("d").and_then(Value::as_str).ok_or("`d` is not a string")?;
-    let data = match text.strip_prefix("blob:") {
-        Some(name) => blob(name).ok_or_else(|| format!("unknown blob {name}"))?,
-        None => base64(text)?,
-    };
-    let rent_epoch = value.get("r").and_then(Value::as_str).and_then(|text| text.parse().ok());
-    let account = Account {
-        lamports: value.get("l").and_then(Value::as_u64).ok_or("`l` is not a number")?,
-        data,
-        owner: key(value, "o")?,
-        executable: value.get("x").and_then(Value::as_bool).ok_or("`x` is not a boolean")?,
-        rent_epoch: rent_epoch.ok_or("`r` is not a number in a string")?,
-    };
-    Ok((key(value, "k")?, account.into()))
-}
-
 pub(crate) fn base64(text: &str) -> Result<Vec<u8>, String> {
     BASE64_STANDARD.decode(text).map_err(|error| format!("bad base64: {error}"))
-}
-
-pub(crate) fn to_base64(bytes: &[u8]) -> String {
-    BASE64_STANDARD.encode(bytes)
 }
 
 fn key(value: &Value, field: &str) -> Result<Pubkey, String> {

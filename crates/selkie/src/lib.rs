@@ -23,7 +23,8 @@
 //! | [`Receipt`], [`FailedTransaction`] | the result of a transaction: logs, compute units, account changes, failure |
 //! | [`SignedTransaction`], [`AsSigner`] | a transaction whose signatures may be made when they are read; those who sign |
 //! | [`Check`] | expectations on a receipt, for assertions |
-//! | [`fixture`] | a transaction recorded with the state it needs, to be replayed |
+//! | [`Replay`], [`Case`] | a transaction recorded with the state it needs, to be replayed; what is run of it |
+//! | [`Sequence`] | the transactions of a replay file, each on what the one before left |
 //! | [`names`] | names of accounts, shown beside their addresses |
 //! | [`programs`] | the well-known programs; those of mainnet are present from the start |
 //! | [`Deployment`] | the result and cost of deploying or upgrading a program by transactions |
@@ -31,11 +32,13 @@
 //! | [`compute_units`] | a report of compute units per test case, with a check for regressions |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod account_error;
 mod account_file;
 mod built;
+mod cases;
 mod check;
 pub mod compute_units;
 mod crash;
@@ -45,9 +48,7 @@ mod deployment;
 mod direct;
 mod errors;
 mod explain;
-pub mod fixture;
 mod genesis;
-mod given;
 mod history;
 mod interface;
 mod journal;
@@ -60,11 +61,11 @@ mod origin;
 mod process;
 mod program_path;
 mod receipt;
-mod recorded;
 mod recording;
 mod report;
 mod returned;
 mod send;
+mod sequence;
 mod sign;
 mod signer;
 mod state_file;
@@ -76,6 +77,7 @@ mod time;
 pub mod token;
 mod trap;
 
+pub use selkie_case::{self as case, Case, Expected, Recorded, Replay, ReplayError};
 pub use selkie_layout as layout;
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
@@ -115,10 +117,12 @@ pub use crate::{
     deploy::{ProgramError, ProgramFile},
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},
     journal::{Snapshot, SnapshotError},
+    json::account_file as account_json,
     program_path::path_hint,
     receipt::{FailedAccount, FailedInstruction, FailedTransaction, Invocation, Receipt, Stage},
     returned::{ErrorPlace, ErrorTracer, ReturnedError},
     send::{IntoTransaction, MalformedTransaction},
+    sequence::Sequence,
     sign::{address, keypair},
     signer::{AnySigner, AsSigner, SignerList},
     state_file::StateFileError,

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use selkie_case::Case;
 use selkie_inspect::{SourceMap, debug_file};
 use selkie_svm::{
     AccountChange, Detail, Inspector, InvokeContext, Machine, MemoryMap, Next, Processed,
@@ -23,8 +24,6 @@ use solana_transaction_error::TransactionError;
 use crate::{
     names::Given,
     origin::{Origins, staleness},
-    recorded::RecordedState,
-    returned::{ErrorPlace, ErrorTracer},
     trap::TrapReport,
 };
 
@@ -81,8 +80,10 @@ pub(crate) struct Evidence {
     pub(crate) origins: Option<Arc<Origins>>,
     /// The names that were given to accounts.
     pub(crate) names: Option<Arc<Given>>,
-    /// The state before the transaction.
-    pub(crate) replay: Option<RecordedState>,
+    /// The transaction with the state before it, as far as the receipt does not have it.
+    pub(crate) case: Option<Case>,
+    /// The file to which it was recorded.
+    pub(crate) recording: Option<PathBuf>,
 }
 
 /// A receipt is mostly the runtime's result.
@@ -191,30 +192,6 @@ impl Receipt {
         Some(report)
     }
 
-    /// Returns the line at which the first error was decided that a program of the transaction
-    /// returned. `None` if no program returned an error, and unless the program was added from a file
-    /// and debug information is found as for [`Receipt::trap`]. Runs the transaction once more.
-    #[must_use]
-    pub fn error_place(&self) -> Option<ErrorPlace> {
-        let failed = self.failed_instruction.as_ref()?;
-        let is_trap = matches!(
-            failed.error,
-            InstructionError::ProgramFailedToComplete
-                | InstructionError::ComputationalBudgetExceeded
-        );
-        let path = self.origin(&failed.program_id).filter(|_| !is_trap)?;
-        let prepared = self.replay()?.prepare(&|_| None).ok()?;
-        let elf = prepared.svm().program_elf(&failed.program_id)?;
-        let map = SourceMap::load(debug_file(path, &elf).map_or(elf, |it| it.bytes));
-        if !map.has_lines() {
-            return None;
-        }
-        let mut tracer = ErrorTracer::default();
-        prepared.run(&mut tracer);
-        let error = tracer.finish().filter(|it| it.program_id == failed.program_id)?;
-        error.locate(&map)
-    }
-
     /// Returns the path that a program was added from.
     pub(crate) fn origin(&self, program: &Pubkey) -> Option<&Path> {
         let origins = self.evidence.as_ref()?.origins.as_ref()?;
@@ -223,9 +200,8 @@ impl Receipt {
 
     /// Returns the ELF file of a program of the transaction, if the receipt keeps the state before it.
     pub(crate) fn program_elf(&self, program: &Pubkey) -> Option<Vec<u8>> {
-        let state = self.evidence.as_ref()?.replay.as_ref()?;
-        let accounts = state.all_accounts(self);
-        let file = ProgramFile::find(accounts.get(program)?, &accounts)?;
+        let case = self.case()?;
+        let file = ProgramFile::find(case.accounts.get(program)?, &case)?;
         Some(file.bytes().to_vec())
     }
 

@@ -3,12 +3,12 @@
 //! `selkie profile`, `selkie coverage` and `selkie trace`.
 //!
 //! ```text
-//! DIR/0123456789abcdef.replay     one fixture; its `id` is the name of the test's thread, `suite` that of
+//! DIR/0123456789abcdef.replay     one replay; its `id` is the name of the test's thread, `suite` that of
 //!                                 the test's executable, `number` counts the transactions of the test,
 //!                                 `symbols` are files that may have debug information
 //! DIR/0123456789abcdef.failed     a test that failed: `suite`, `test`, and the file name of the `replay`
 //!                                 that it failed with
-//! DIR/blobs/SHA256.bin            account data of 1 KiB and more, which fixtures share
+//! DIR/blobs/SHA256.bin            account data of 1 KiB and more, which replays share
 //! ```
 //!
 //! Names are hashes of the content, so recording the same again changes nothing.
@@ -26,6 +26,7 @@ use std::{
     time::SystemTime,
 };
 
+use selkie_case::Replay;
 use selkie_inspect::target_folders;
 use selkie_isa::input;
 use serde_json::{Value, json};
@@ -61,20 +62,20 @@ thread_local! {
     static NAMED: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
 }
 
-/// Writes a fixture to the folder of recordings, and returns the file; `None` if there is no such folder.
+/// Writes a replay to the folder of recordings, and returns the file; `None` if there is no such folder.
 ///
 /// # Panics
 /// If the folder cannot be written: a test suite that was asked to record does not pass without.
 pub(crate) fn write(
     origins: Option<&Origins>,
-    fixture: impl FnOnce(&str) -> Value,
+    replay: impl FnOnce(&str) -> Replay,
 ) -> Option<PathBuf> {
     let folder = folder()?;
     let number = RECORDED.get().saturating_add(1);
     RECORDED.set(number);
-    let mut fixture = in_test(origins, fixture);
-    fixture["number"] = number.into();
-    match write_to(folder, fixture) {
+    let mut replay = in_test(origins, replay);
+    replay["number"] = number.into();
+    match write_to(folder, replay) {
         Ok(path) => {
             LAST.set(Some(path.clone()));
             Some(path)
@@ -83,19 +84,19 @@ pub(crate) fn write(
     }
 }
 
-/// Makes a fixture with the names of the test and of its executable, and with the files that programs were
+/// Makes a replay with the names of the test and of its executable, and with the files that programs were
 /// added from, which may have debug information.
-fn in_test(origins: Option<&Origins>, fixture: impl FnOnce(&str) -> Value) -> Value {
-    let mut fixture = fixture(&test());
-    fixture["suite"] = suite().into();
+fn in_test(origins: Option<&Origins>, replay: impl FnOnce(&str) -> Replay) -> Value {
+    let mut line = Value::from(replay(&test()));
+    line["suite"] = suite().into();
     let programs = origins.into_iter().flat_map(Origins::values);
     let files: BTreeSet<PathBuf> = programs
         .flat_map(|it| [it.clone(), it.with_extension("so.debug")])
         .filter(|it| it.is_file())
         .filter_map(|it| path::absolute(it).ok())
         .collect();
-    fixture["symbols"] = files.iter().map(|it| it.display().to_string()).collect();
-    fixture
+    line["symbols"] = files.iter().map(|it| it.display().to_string()).collect();
+    line
 }
 
 /// Returns the name of the test: test harnesses name its thread so.
@@ -120,8 +121,8 @@ impl Receipt {
     /// `None` if the receipt has no [replay](Receipt::replay), or cargo's target folder is not found or
     /// cannot be written.
     pub(crate) fn debug_command(&self) -> Option<String> {
-        let state = self.evidence.as_ref()?.replay.as_ref()?;
-        let path = match &state.file {
+        let case = self.case()?;
+        let path = match self.evidence.as_ref().and_then(|it| it.recording.as_ref()) {
             Some(path) => {
                 // The recording is there, with the mark or without it.
                 let _ = mark_failed(path);
@@ -129,7 +130,7 @@ impl Receipt {
             }
             None => {
                 let origins = self.evidence.as_ref().and_then(|it| it.origins.as_deref());
-                write_failure(in_test(origins, |id| state.fixture(id, self).0)).ok()??
+                write_failure(in_test(origins, |id| self.replay_of(id, &case))).ok()??
             }
         };
         NAMED.set(Some(path.clone()));
@@ -179,10 +180,10 @@ const REPLAY_BYTES_MAX: u64 = 64 << 20;
 
 /// Writes the transaction that a test fails with, and returns the file; `None` if cargo's target folder
 /// is not found.
-fn write_failure(fixture: Value) -> io::Result<Option<PathBuf>> {
+fn write_failure(line: Value) -> io::Result<Option<PathBuf>> {
     let Some(target) = target_folders(Path::new("")).into_iter().next() else { return Ok(None) };
     let folder = target.join(FAILURES);
-    let path = write_to(&folder, fixture)?;
+    let path = write_to(&folder, line)?;
     // It is the newest one, though it may be there since an earlier run.
     fs::OpenOptions::new().append(true).open(&path)?.set_modified(now())?;
     keep_newest(&folder)?;
@@ -255,7 +256,7 @@ fn command(replay: &Path) -> String {
     format!("selkie debug {}", replay.strip_prefix(here).unwrap_or(replay).display())
 }
 
-/// Writes a fixture to a folder, and returns the file.
+/// Writes a replay to a folder, and returns the file.
 fn write_to(folder: &Path, mut value: Value) -> io::Result<PathBuf> {
     let blobs = folder.join("blobs");
     fs::create_dir_all(&blobs)?;

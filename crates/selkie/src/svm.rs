@@ -4,6 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use selkie_bank::time::SLOT_MILLISECONDS;
+use selkie_case::{INSTRUCTION_BUDGET, Input};
 use selkie_svm::{
     AccountStore, ComputeBudget, Engine, Environment, Inspector, MessageId, Processed,
     WorkspacePool,
@@ -137,7 +138,7 @@ impl Svm {
             checks_blockhashes: true,
             checks_duplicates: true,
             slot_milliseconds: SLOT_MILLISECONDS,
-            instruction_budget: genesis::INSTRUCTION_BUDGET,
+            instruction_budget: INSTRUCTION_BUDGET,
             transaction_budget: None,
             origins: None,
             names: None,
@@ -271,7 +272,8 @@ impl Svm {
         receipt.failed_instruction = recorder.failed_instruction(&receipt.processed);
         receipt.evidence = self.evidence(&receipt.processed, &self.journal.state().accounts);
         if self.keeps_replays || receipt.result.is_err() {
-            self.keep_replay(receipt, None);
+            let input = Input::Transaction(receipt.transaction.clone());
+            self.keep_case(receipt, input);
         }
         Some(known_by)
     }
@@ -297,7 +299,7 @@ impl Svm {
         });
         let names = self.names.clone();
         (file.is_some() || origins.is_some() || names.is_some())
-            .then(|| Box::new(Evidence { file, origins, names, replay: None }))
+            .then(|| Box::new(Evidence { file, origins, names, ..Evidence::default() }))
     }
 
     fn malformed(&self, malformed: MalformedTransaction) -> Receipt {

@@ -1,8 +1,8 @@
 //! Directly processed instructions, and checks of their results.
 
 use selkie::{
-    Account, AccountMeta, Check, Instruction, InstructionError, Pubkey, Svm, TransactionError,
-    address, fixture::Fixture, programs, system, token,
+    Account, AccountMeta, Check, Instruction, InstructionError, Pubkey, Replay, Svm,
+    TransactionError, address, programs, system, token,
 };
 
 fn lamports(lamports: u64) -> Account {
@@ -188,10 +188,10 @@ fn a_failed_assertion_writes_a_replay_that_its_message_names() {
     let (_, path) = message.split_once("debug: selkie debug ").expect("it names the replay");
     assert!(path.contains("target/selkie-replays"), "{path}");
     let text = std::fs::read_to_string(path).expect("it was written");
-    let fixture = Fixture::parse(text.trim()).expect("it is a fixture");
+    let replay = Replay::parse(text.trim()).expect("it is a replay");
     let blobs = std::path::Path::new(path).with_file_name("blobs");
     let blob = |name: &str| std::fs::read(blobs.join(format!("{name}.bin"))).ok();
-    let again = fixture.replay_with(&blob).expect("it ends as before");
+    let again = Svm::replay_with(&replay, &blob).expect("it ends as before");
     assert_eq!(again.result, receipt.result);
     // One that succeeded, too.
     let receipt = svm.process_instruction(&system::transfer(&alice, &bob, 1), &[]);

@@ -1,8 +1,7 @@
 //! Crashes are told from errors that programs mean, and sequences run on what programs leave.
 
 use selkie::{
-    Account, AccountMeta, Crash, Instruction, Pubkey, Svm, address, fixture::Fixture,
-    fixture::Sequence, ids::system_program,
+    Account, AccountMeta, Crash, Instruction, Pubkey, Sequence, Svm, address, ids::system_program,
 };
 
 fn assemble(source: &str) -> Vec<u8> {
@@ -104,8 +103,8 @@ fn a_sequence_runs_on_what_the_calls_before_left() {
     let mut text = "{\"selkie_replay\":1}\n".to_owned();
     for number in 0..3 {
         let id = format!("call {number}");
-        let fixture = Fixture::record_instructions(&svm, &id, core::slice::from_ref(&call), &[]);
-        text.push_str(&format!("{fixture}\n"));
+        let replay = svm.record_instructions(&id, core::slice::from_ref(&call), &[]);
+        text.push_str(&format!("{replay}\n"));
         let receipt = svm.process_instruction(&call, &[]);
         if receipt.is_ok() {
             svm.commit(&receipt);

@@ -1,18 +1,16 @@
 //! Account files and fixtures: written, read, replayed.
 
 use selkie::{
-    Account, AddressLookupTableAccount, Inspector, Keypair, Pubkey, Signer, Stage, Svm,
-    TransactionError, VersionedMessage, VersionedTransaction, address,
-    fixture::{Fixture, FixtureError, InstructionFixture, TransactionFixture},
-    ids, keypair, programs, system, token, v0,
+    Account, AddressLookupTableAccount, ComputeBudget, Keypair, Pubkey, Replay, ReplayError,
+    Signer, Svm, TransactionError, VersionedMessage, VersionedTransaction, address, ids, keypair,
+    programs, runtime::Processed, system, token, v0,
 };
-use selkie_fixture::TransactionEffects;
+use selkie_case::firedancer::{
+    Inexpressible, instruction_case, instruction_differences, instruction_fixture, later_rule,
+    transaction_case, transaction_differences, transaction_fixture,
+};
+use selkie_fixture::{Fixture, TransactionEffects, TransactionFixture};
 use solana_account::ReadableAccount;
-
-/// Observes nothing.
-struct Nothing;
-
-impl Inspector for Nothing {}
 
 #[test]
 fn account_files_round_trip() {
@@ -68,12 +66,20 @@ fn funded() -> (Svm, Keypair) {
     (svm, payer)
 }
 
-/// Decodes a transaction fixture.
-fn read(file: &[u8]) -> selkie_fixture::TransactionFixture {
-    match selkie_fixture::Fixture::read(file) {
-        Ok(selkie_fixture::Fixture::Transaction(fixture)) => fixture,
+/// Writes a transaction and reads it again.
+fn record(svm: &Svm, transaction: &VersionedTransaction) -> TransactionFixture {
+    let file = transaction_fixture(&svm.case(transaction)).unwrap().to_firedancer();
+    match Fixture::read(&file) {
+        Ok(Fixture::Transaction(fixture)) => fixture,
         other => panic!("{other:?}"),
     }
+}
+
+/// Runs a fixture that ends as recorded.
+fn replay(fixture: &TransactionFixture) -> Result<Box<Processed>, TransactionError> {
+    let ended = transaction_case(&fixture.input).run_once();
+    assert_eq!(transaction_differences(fixture, ended.as_deref()), []);
+    ended
 }
 
 #[test]
@@ -92,12 +98,11 @@ fn recorded_transactions_replay_with_the_same_result() {
     transactions.push(svm.sign(&[create], &[&payer]));
     for transaction in transactions {
         let transaction = transaction.unwrap();
-        let line = Fixture::record(&svm, "test/recorded", &transaction).to_string();
-        let replayed = Fixture::parse(&line).unwrap().replay().unwrap();
+        let line = svm.record("test/recorded", &transaction).to_string();
+        let replayed = Svm::replay(&Replay::parse(&line).unwrap()).unwrap();
         let sent = svm.simulate(&transaction).unwrap_or_else(|failed| failed.receipt);
         assert_eq!((&replayed.logs, &replayed.result), (&sent.logs, &sent.result));
-        let file = TransactionFixture::record(&svm, &transaction).unwrap().to_bytes();
-        let replayed = TransactionFixture::parse(&file).unwrap().replay().unwrap();
+        let replayed = replay(&record(&svm, &transaction)).unwrap();
         assert_eq!((&replayed.logs, &replayed.result), (&sent.logs, &sent.result));
     }
 }
@@ -124,30 +129,24 @@ fn by_table(svm: &mut Svm, payer: &Keypair) -> VersionedTransaction {
 fn fixtures_record_lookup_tables_and_dropped_transactions() {
     let (mut svm, payer) = funded();
     let transaction = by_table(&mut svm, &payer);
-    let record = |svm: &Svm| TransactionFixture::record(svm, &transaction).unwrap().to_bytes();
-    let replay = |file: &[u8]| TransactionFixture::parse(file).unwrap().replay();
-    let receipt = replay(&record(&svm)).unwrap();
-    assert_eq!(receipt.account(&address("carol")).unwrap().after().unwrap().lamports(), 1_000_000);
+    let again = |svm: &Svm| replay(&record(svm, &transaction));
+    let processed = again(&svm).unwrap();
+    let carol = processed.accounts.iter().find(|it| it.key == address("carol")).unwrap();
+    assert_eq!(carol.after().unwrap().lamports(), 1_000_000);
     svm.set_account(address("table"), Account::default()).unwrap();
-    let receipt = replay(&record(&svm)).unwrap();
-    assert_eq!(receipt.result, Err(TransactionError::AddressLookupTableNotFound));
+    assert_eq!(again(&svm), Err(TransactionError::AddressLookupTableNotFound));
     for _ in 0..300 {
         svm.expire_blockhash();
     }
-    let receipt = replay(&record(&svm)).unwrap();
-    assert_eq!(receipt.stage, Stage::Dropped);
+    assert!(again(&svm).is_err());
 
     svm.advance_blockhash();
     let pay = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     let transaction = svm.sign(&[pay], &[&payer]).unwrap();
     svm.send(&transaction).unwrap();
-    let why = TransactionFixture::record(&svm, &transaction).unwrap_err().to_string();
-    assert!(why.contains("processed before"), "{why}");
-    assert!(matches!(TransactionFixture::parse(b"?"), Err(FixtureError::Format(_))));
-    let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1);
-    let instruction = InstructionFixture::record(&svm, &transfer, &[]).to_bytes();
-    let why = TransactionFixture::parse(&instruction).unwrap_err().to_string();
-    assert_eq!(why, "not a valid fixture: it is not a transaction fixture");
+    let case = svm.case(&transaction);
+    assert_eq!(transaction_fixture(&case).unwrap_err(), Inexpressible::Processed);
+    assert_eq!(instruction_fixture(&case).unwrap_err(), Inexpressible::Input);
 }
 
 /// Fixtures of other projects may omit builtin programs, signatures and blockhashes.
@@ -156,8 +155,7 @@ fn replay_accepts_fixtures_without_builtins_signatures_and_blockhashes() {
     let (svm, payer) = funded();
     let pay = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     let transaction = svm.sign(&[pay], &[&payer]).unwrap();
-    let file = TransactionFixture::record(&svm, &transaction).unwrap().to_bytes();
-    let mut fixture = read(&file);
+    let mut fixture = record(&svm, &transaction);
     let input = &mut fixture.input;
     input.signatures.clear();
     input.header[0] = 0;
@@ -168,7 +166,7 @@ fn replay_accepts_fixtures_without_builtins_signatures_and_blockhashes() {
     let mut other = input.accounts[0].clone();
     other.lamports = 1;
     input.accounts.push(other);
-    TransactionFixture::parse(&fixture.to_firedancer()).unwrap().replay().unwrap();
+    replay(&fixture).unwrap();
 }
 
 #[test]
@@ -177,8 +175,7 @@ fn replay_compares_every_recorded_effect() {
     let pay = |amount| system::transfer(&payer.pubkey(), &address("bob"), amount);
     let right = svm.sign(&[pay(1_000_000)], &[&payer]).unwrap();
     let wrong = svm.sign(&[pay(1 << 60)], &[&payer]).unwrap();
-    let [right, wrong] =
-        [right, wrong].map(|it| read(&TransactionFixture::record(&svm, &it).unwrap().to_bytes()));
+    let [right, wrong] = [right, wrong].map(|it| record(&svm, &it));
     type Change = fn(&mut TransactionEffects);
     let changes: [(_, Change); 11] = [
         (&right, |it| it.is_executed = false),
@@ -196,9 +193,9 @@ fn replay_compares_every_recorded_effect() {
     for (index, (fixture, change)) in changes.into_iter().enumerate() {
         let mut fixture = fixture.clone();
         change(&mut fixture.output);
-        let replayed = TransactionFixture::parse(&fixture.to_firedancer()).unwrap().replay();
-        let differs = matches!(&replayed, Err(FixtureError::Differs(all)) if all.len() == 1);
-        assert!(differs, "{index}: {replayed:?}");
+        let ended = transaction_case(&fixture.input).run_once();
+        let differences = transaction_differences(&fixture, ended.as_deref());
+        assert_eq!(differences.len(), 1, "{index}: {differences:?}");
     }
 }
 
@@ -207,25 +204,22 @@ fn replay_compares_every_recorded_effect() {
 fn what_a_fixture_does_not_record_is_not_compared() {
     let (svm, payer) = funded();
     let pay = svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1 << 60)], &[&payer]);
-    let file = TransactionFixture::record(&svm, &pay.unwrap()).unwrap().to_bytes();
-    let mut fixture = read(&file);
+    let mut fixture = record(&svm, &pay.unwrap());
     fixture.output.fees = None;
     fixture.output.loaded_bytes = 0;
     fixture.output.rollback.clear();
-    TransactionFixture::from(fixture).replay().unwrap();
+    replay(&fixture).unwrap();
 }
 
 #[test]
 fn a_later_rule_explains_differences_of_fixtures_without_its_feature() {
     let (svm, payer) = funded();
     let pay = svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 7)], &[&payer]);
-    let file = TransactionFixture::record(&svm, &pay.unwrap()).unwrap().to_bytes();
-    let mut fixture = read(&file);
+    let mut fixture = record(&svm, &pay.unwrap());
     fixture.output.fees = Some((5_000, 1));
-    let rule_of = |fixture: &selkie_fixture::TransactionFixture| {
-        let fixture = TransactionFixture::from(fixture.clone());
-        let receipt = fixture.prepare().run(&mut Nothing);
-        fixture.later_rule(&fixture.differences(&receipt))
+    let rule_of = |fixture: &TransactionFixture| {
+        let ended = transaction_case(&fixture.input).run_once();
+        later_rule(fixture, &transaction_differences(fixture, ended.as_deref()))
     };
     assert_eq!(rule_of(&fixture), None);
     let feature = Pubkey::from_str_const("C9oAhLxDBm3ssWtJx1yBGzPY55r2rArHmN1pbQn6HogH");
@@ -240,10 +234,10 @@ fn replay_reports_each_difference() {
     let (svm, payer) = funded();
     let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     let transaction = svm.sign(&[transfer], &[&payer]).unwrap();
-    let line = Fixture::record(&svm, "test/changed", &transaction).to_string();
+    let line = svm.record("test/changed", &transaction).to_string();
     let replay = |from: &str, to: &str| {
         assert!(line.contains(from), "{line}");
-        Fixture::parse(&line.replace(from, to)).unwrap().replay()
+        Svm::replay(&Replay::parse(&line.replace(from, to)).unwrap())
     };
     for (from, to) in [
         ("\"cu\":150", "\"cu\":151"),
@@ -251,27 +245,39 @@ fn replay_reports_each_difference() {
         ("\"l\":1000000,", "\"l\":1000001,"),
         ("success\"", "failure\""),
     ] {
-        let differs = matches!(replay(from, to), Err(FixtureError::Differs(all)) if all.len() == 1);
+        let differs = matches!(replay(from, to), Err(ReplayError::Differs(all)) if all.len() == 1);
         assert!(differs, "{from}");
     }
-    assert!(matches!(replay("\"tx\"", "\"xt\""), Err(FixtureError::Format(_))));
+    assert!(matches!(replay("\"tx\"", "\"xt\""), Err(ReplayError::Format(_))));
     let dropped = replay("\"already_processed\":false", "\"already_processed\":true").unwrap_err();
     let text = format!("found \"{:?}\"", TransactionError::AlreadyProcessed);
     assert!(dropped.to_string().contains(&text), "{dropped}");
 }
 
+#[test]
+fn replays_keep_the_compute_budget_of_the_chain() {
+    let (svm, payer) = funded();
+    let budget = ComputeBudget { compute_unit_limit: 149, heap_bytes: 32 * 1024 };
+    let svm = svm.with_transaction_budget(Some(budget));
+    let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
+    let transaction = svm.sign(&[transfer], &[&payer]).unwrap();
+    let line = svm.record("test/short", &transaction).to_string();
+    let replayed = Svm::replay(&Replay::parse(&line).unwrap()).unwrap();
+    assert_eq!((replayed.compute_unit_limit, replayed.is_ok()), (149, false));
+    assert_eq!(svm.case(&transaction).run_once().unwrap().result, replayed.result);
+}
+
 /// Vectors recorded from mainnet's runtime.
 #[test]
-fn conformance_vectors_replay_as_fixtures() {
+fn conformance_vectors_are_replays() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conform/tests/data/svm.jsonl");
     let text = std::fs::read_to_string(file).unwrap();
-    let fixtures = text.lines().map(|line| Fixture::parse(line).unwrap());
-    let whole = fixtures.filter(|fixture| !fixture.to_string().contains("\"blob:"));
     let mut count = 0;
-    for fixture in whole {
+    for line in text.lines().filter(|line| !line.contains("\"blob:")) {
         count += 1;
-        if let Err(error) = fixture.replay() {
-            panic!("{}: {error}", fixture.id());
+        let vector = Replay::parse(line).unwrap();
+        if let Err(error) = Svm::replay(&vector) {
+            panic!("{}: {error}", vector.id());
         }
     }
     assert!(count > 5, "{count}");
@@ -296,11 +302,12 @@ fn recorded_instructions_replay_with_the_same_result() {
     let create = token::create_associated(&id, &owner, &owner, &mint);
     cases.push((create, vec![(owner, rich), (mint, mint_account)]));
     for (instruction, accounts) in cases {
-        let file = InstructionFixture::record(&svm, &instruction, &accounts).to_bytes();
-        let fixture = InstructionFixture::parse(&file).unwrap();
-        let replayed = fixture.replay().unwrap();
+        let case = svm.instructions_case(core::slice::from_ref(&instruction), &accounts);
+        let file = instruction_fixture(&case).unwrap().to_firedancer();
+        let Ok(Fixture::Instruction(fixture)) = Fixture::read(&file) else { panic!("{file:?}") };
+        let replayed = instruction_case(&fixture.input).run_once().unwrap();
+        assert_eq!(instruction_differences(&fixture, &replayed), []);
         let processed = svm.process_instruction(&instruction, &accounts);
         assert_eq!((&replayed.result, &replayed.logs), (&processed.result, &processed.logs));
     }
-    assert!(matches!(InstructionFixture::parse(b"?"), Err(FixtureError::Format(_))));
 }

@@ -3,9 +3,8 @@
 use std::{fs, path::PathBuf};
 
 use selkie::{
-    Account, AccountMeta, ErrorSources, Instruction, InstructionError, Pubkey, Receipt, Signer,
-    Svm, TransactionError, address, custom_error, fixture::Fixture, ids, keypair, programs, system,
-    token,
+    Account, AccountMeta, ErrorSources, Instruction, InstructionError, Pubkey, Receipt, Replay,
+    Signer, Svm, TransactionError, address, custom_error, ids, keypair, programs, system, token,
 };
 
 const SOL: u64 = 1_000_000_000;
@@ -96,21 +95,21 @@ fn names_survive_into_replays() {
     let transaction =
         svm.sign(&[system::transfer(&alice.pubkey(), &PLAIN, SOL / 2)], &[&alice]).unwrap();
     let with_names = svm.send(&transaction).unwrap();
-    let text = Fixture::record(&svm, "names", &transaction).to_string();
+    let text = svm.record("names", &transaction).to_string();
     assert!(text.contains(&format!("\"{PLAIN}\":\"vault\"")), "{text}");
     // Well-known names are known everywhere.
     assert!(!text.contains("\"11111111111111111111111111111111\":"), "{text}");
     drop(with_names);
 
     let line = text.replace("\"vault\"", "\"\\u001b[2J\"");
-    let replayed = |line: &str| Fixture::parse(line).unwrap().prepare(&|_| None).unwrap();
-    assert_eq!(replayed(&text).svm().show(&PLAIN), format!("vault ({PLAIN})"));
-    assert_eq!(replayed(&line).svm().show(&PLAIN), PLAIN.to_string());
+    let replayed = |line: &str| Svm::of_replay(&Replay::parse(line).unwrap(), &|_| None).unwrap().0;
+    assert_eq!(replayed(&text).show(&PLAIN), format!("vault ({PLAIN})"));
+    assert_eq!(replayed(&line).show(&PLAIN), PLAIN.to_string());
     // A replay without names is as before.
     let start = text.find("\"names\":{").unwrap();
     let end = start + text[start..].find("},").unwrap() + 2;
     let old = format!("{}{}", &text[..start], &text[end..]);
-    assert_eq!(replayed(&old).svm().show(&PLAIN), PLAIN.to_string());
+    assert_eq!(replayed(&old).show(&PLAIN), PLAIN.to_string());
 }
 
 #[test]

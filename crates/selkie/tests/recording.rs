@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use selkie::{Account, Signer as _, Svm, address, fixture::Fixture, keypair, system};
+use selkie::{Account, Replay, Signer as _, Svm, address, keypair, system};
 
 const VARIABLE: &str = "SELKIE_RECORD";
 /// Makes [`what_fails`] fail.
@@ -52,9 +52,9 @@ fn run(test: &str, variables: &[(&str, &str)]) -> String {
     String::from_utf8(again.output().unwrap().stdout).unwrap()
 }
 
-fn replays(folder: &Path) -> Vec<Fixture> {
+fn replays(folder: &Path) -> Vec<Replay> {
     let paths = files(folder, "replay");
-    let parse = |path| Fixture::parse(&fs::read_to_string(path).unwrap()).unwrap();
+    let parse = |path| Replay::parse(&fs::read_to_string(path).unwrap()).unwrap();
     paths.into_iter().map(parse).collect()
 }
 
@@ -75,9 +75,9 @@ fn a_failing_test_names_the_transaction_that_it_fails_with() {
         let text = run("what_fails", &[(FAILS, how)]);
         let path = named_replay(&text).unwrap_or_else(|| panic!("{text}"));
         assert!(path.parent().unwrap().ends_with("selkie-replays"), "{}", path.display());
-        let fixture = Fixture::parse(&fs::read_to_string(path).unwrap()).unwrap();
-        assert_eq!((fixture.id(), fixture.suite()), ("what_fails", Some("recording")), "{how}");
-        assert_eq!(fixture.recorded().result, "InstructionError(0, Custom(1))");
+        let replay = Replay::parse(&fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!((replay.id(), replay.suite()), ("what_fails", Some("recording")), "{how}");
+        assert_eq!(replay.recorded().result, "InstructionError(0, Custom(1))");
         assert_eq!(text.matches("selkie debug").count(), 1, "{text}");
     }
     // It did not fail with its last transaction, as far as that tells.
@@ -99,8 +99,8 @@ fn recordings_mark_tests_that_fail_with_their_transaction() {
         let mark: serde_json::Value = serde_json::from_slice(&fs::read(mark).unwrap()).unwrap();
         assert_eq!((&mark["suite"], &mark["test"]), (&"recording".into(), &"what_fails".into()));
         let replay = folder.join(mark["replay"].as_str().unwrap());
-        let fixture = Fixture::parse(&fs::read_to_string(replay).unwrap()).unwrap();
-        assert_eq!(fixture.number(), Some(number), "{how}");
+        let replay = Replay::parse(&fs::read_to_string(replay).unwrap()).unwrap();
+        assert_eq!(replay.number(), Some(number), "{how}");
     }
 }
 
@@ -119,9 +119,9 @@ fn a_test_suite_is_recorded_to_a_folder() {
     let replays = replays(&folder);
     assert_eq!(replays.len(), 2, "the same is recorded once");
     assert!(files(&folder, "failed").is_empty());
-    for fixture in replays {
-        assert_eq!(fixture.id(), "what_is_recorded");
+    for replay in replays {
+        assert_eq!(replay.id(), "what_is_recorded");
         let blob = |name: &str| fs::read(folder.join(format!("blobs/{name}.bin"))).ok();
-        fixture.replay_with(&blob).unwrap();
+        Svm::replay_with(&replay, &blob).unwrap();
     }
 }

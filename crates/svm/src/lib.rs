@@ -31,6 +31,7 @@
 //! `runtime`, `pipeline` (`cargo xtask tidy` checks that).
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod chain;

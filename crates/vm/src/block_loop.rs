@@ -1,26 +1,10 @@
 //! The interpreter's fast path where calls cannot become jumps: a loop around one `match`.
 
-use selkie_isa::for_each_op;
-
 use crate::{
-    decoded::{ACTIONS, Action, DecodedProgram, code},
+    decoded::{DecodedInsn, DecodedProgram},
     execute::{Flow, stop, stop_before},
     machine::Machine,
 };
-
-/// The codes of the instruction table's rows as constants, which patterns need.
-mod row {
-    #![allow(non_upper_case_globals, reason = "named as the rows are")]
-
-    use selkie_isa::{Op, for_each_op};
-
-    macro_rules! rows {
-        ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
-            $(pub(super) const $name: u8 = Op::$name as u8;)*
-        };
-    }
-    for_each_op!(rows);
-}
 
 /// Executes blocks from `pc` on, as the handlers of `fast_path.rs` do. Returns the compute units that
 /// are left.
@@ -42,22 +26,7 @@ pub(crate) fn run_loop(
         compute_units = left;
         pc = loop {
             let insn = cursor.insn();
-            macro_rules! execute {
-                ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
-                    match insn.code {
-                        $(row::$name => {
-                            let action = const { ACTIONS[row::$name as usize] };
-                            machine.execute::<true>(action, insn, slots)
-                        })*
-                        code::CALL_LOCAL => machine.execute::<true>(Action::CallLocal, insn, slots),
-                        code::CALL_REGISTER => {
-                            machine.execute::<true>(Action::CallRegister, insn, slots)
-                        }
-                        _ => Flow::Bail,
-                    }
-                };
-            }
-            let flow = for_each_op!(execute);
+            let flow = execute(machine, insn, slots);
             if let Flow::Bail = flow
                 && machine.access_any_region(insn.action(), insn).is_none()
             {
@@ -79,4 +48,49 @@ pub(crate) fn run_loop(
             }
         };
     }
+}
+
+/// Executes an instruction, by an arm for each code.
+#[cfg(not(unoptimized))]
+#[inline(always)]
+fn execute(machine: &mut Machine<'_>, insn: &DecodedInsn, slots: usize) -> Flow {
+    use selkie_isa::for_each_op;
+
+    use crate::decoded::{ACTIONS, Action, code};
+
+    macro_rules! execute {
+        ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
+            match insn.code {
+                $(row::$name => {
+                    let action = const { ACTIONS[row::$name as usize] };
+                    machine.execute::<true>(action, insn, slots)
+                })*
+                code::CALL_LOCAL => machine.execute::<true>(Action::CallLocal, insn, slots),
+                code::CALL_REGISTER => machine.execute::<true>(Action::CallRegister, insn, slots),
+                _ => Flow::Bail,
+            }
+        };
+    }
+    for_each_op!(execute)
+}
+
+/// Executes an instruction. Without optimization an arm for each code would be a copy of all.
+#[cfg(unoptimized)]
+fn execute(machine: &mut Machine<'_>, insn: &DecodedInsn, slots: usize) -> Flow {
+    machine.execute::<true>(insn.action(), insn, slots)
+}
+
+/// The codes of the instruction table's rows as constants, which patterns need.
+#[cfg(not(unoptimized))]
+mod row {
+    #![allow(non_upper_case_globals, reason = "named as the rows are")]
+
+    use selkie_isa::{Op, for_each_op};
+
+    macro_rules! rows {
+        ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
+            $(pub(super) const $name: u8 = Op::$name as u8;)*
+        };
+    }
+    for_each_op!(rows);
 }

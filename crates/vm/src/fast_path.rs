@@ -3,11 +3,14 @@
 //! There is a handler for each row of the instruction table, and each ends by calling the handler
 //! of the next instruction. The optimizer turns these calls into jumps, which predict better than
 //! one central dispatch. In builds where it does not, the calls nest on the host's stack, so a
-//! chain of them must be short: see `chain.rs`. WebAssembly has no such jumps: there, the loop of
-//! `block_loop.rs` executes blocks instead.
+//! chain of them must be short: see `chain.rs`. WebAssembly has no such jumps, and without any
+//! optimization the handlers are large and slow to compile: there, the loop of `block_loop.rs` executes
+//! blocks instead.
 
+#[cfg_attr(unoptimized, allow(unused_imports, reason = "no handler is compiled"))]
 use selkie_isa::{Kind, Op, Version, for_each_op};
 
+#[cfg_attr(unoptimized, allow(unused_imports, reason = "no handler is compiled"))]
 use crate::{
     block_loop::run_loop,
     decoded::{ACTIONS, Action, Cursor, DecodedProgram, Handler, code},
@@ -15,9 +18,9 @@ use crate::{
     machine::Machine,
 };
 
-/// Whether the compiler can turn a call into a jump. For WebAssembly it needs an extension (`tail-call`),
+/// Whether the compiler can turn a call into a jump. It does not without optimization. For WebAssembly it needs an extension (`tail-call`),
 /// with which chains of handlers take twice as long as the loop.
-pub(crate) const HAS_TAIL_CALLS: bool = !cfg!(target_family = "wasm");
+pub(crate) const HAS_TAIL_CALLS: bool = !cfg!(any(target_family = "wasm", unoptimized));
 
 /// Executes blocks until an instruction needs the slow path, the next block might exceed the
 /// budget, or the chain of handlers has reached its maximum length.
@@ -60,6 +63,7 @@ fn go<'p>(
 }
 
 #[allow(unsafe_code, reason = "the handler of the sentinel does not move on")]
+#[cfg(not(unoptimized))]
 fn handle<const CODE: usize, const GAPS: bool>(
     machine: &mut Machine<'_>,
     program: &DecodedProgram,
@@ -103,6 +107,7 @@ fn end(
     stop_before(machine, program, cursor, compute_units)
 }
 
+#[cfg(not(unoptimized))]
 const fn accesses_memory(action: Action) -> bool {
     matches!(action, Action::Row(Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_)))
 }
@@ -110,6 +115,7 @@ const fn accesses_memory(action: Action) -> bool {
 /// Executes a load or store through a region that is not cached. A handler of its own, so that the
 /// handlers of loads and stores call nothing and need no stack.
 #[allow(unsafe_code, reason = "loads and stores are not the sentinel")]
+#[cfg(not(unoptimized))]
 #[inline(never)]
 fn handle_any_region<const CODE: usize>(
     machine: &mut Machine<'_>,
@@ -131,6 +137,13 @@ pub(crate) const fn handlers(version: Version) -> &'static [Handler; 256] {
     if version.stack_frame_gaps() { &GAPPED } else { &FLAT }
 }
 
+/// No handler is called.
+#[cfg(unoptimized)]
+const fn handler_table<const GAPS: bool>() -> [Handler; 256] {
+    [end; 256]
+}
+
+#[cfg(not(unoptimized))]
 const fn handler_table<const GAPS: bool>() -> [Handler; 256] {
     macro_rules! rows {
         ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {

@@ -34,6 +34,7 @@
 //! | [`counters`] | how often branches are taken, for tools that search for inputs |
 //! | [`jit`] | machine code that does the same, faster |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![cfg_attr(
     not(any(target_arch = "aarch64", target_arch = "x86_64")),
     allow(dead_code, unused_imports, reason = "some of it serves machine code alone")

@@ -1,8 +1,8 @@
 //! Programs use little of the host's stack, however long they run, in optimized and unoptimized
 //! builds.
 //!
-//! `cargo xtask ci` runs this a second time with `opt-level = 0` for the virtual machine, where the
-//! handlers of the interpreter nest.
+//! `cargo xtask ci` runs this a second time with `opt-level = 0` for the virtual machine, where a loop takes
+//! the place of the interpreter's handlers.
 
 // The stacks that it measures are those of threads.
 #![cfg(not(target_family = "wasm"))]

@@ -1,8 +1,8 @@
-//! The fixture that both fuzzers search: a program with a bug that takes four calls in order,
+//! The target that both fuzzers search: a program with a bug that takes four calls in order,
 //! B(2), C(3), A(1), D(4).
 
 use selkie::{Account, AccountMeta, Instruction, Pubkey, Svm, address};
-use selkie_explore::{FailsOn, Fixture};
+use selkie_explore::{FailsOn, Target};
 
 const STEPS: &str = include_str!("../../../testdata/explore/steps.s");
 
@@ -26,12 +26,12 @@ fn step(letter: u8, number: u64) -> Instruction {
     Instruction { program_id: id(), accounts, data }
 }
 
-/// Returns the fixture: an action for each letter, which takes a number.
+/// Returns the target: an action for each letter, which takes a number.
 #[must_use]
-pub fn fixture() -> Fixture {
+pub fn target() -> Target {
     let letters = (0..).zip(["a", "b", "c", "d"]);
-    letters.fold(Fixture::new(chain).fails_on(FailsOn::Trap), |fixture, (letter, name)| {
-        fixture.action(name, move |session| {
+    letters.fold(Target::new(chain).fails_on(FailsOn::Trap), |target, (letter, name)| {
+        target.action(name, move |session| {
             let number = session.args.u64();
             session.send(&[step(letter, number)]);
         })

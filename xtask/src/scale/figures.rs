@@ -11,7 +11,7 @@ use crate::{
 
 /// Extras of the package, with what is measured in an environment with each.
 const FIGURES: &[(&str, &[&str])] = &[
-    ("arrow", &["transfers", "memory", "loop", "command", "sql"]),
+    ("arrow", &["transfers", "memory", "loop", "command"]),
     ("arrow,solders", &["litesvm"]),
     ("spark", &["spark", "spark_folder"]),
     ("sail", &["sail"]),
@@ -26,11 +26,11 @@ const VERIFIED: &str = "20000";
 
 /// Measures all figures, with so many items. Nothing else should run on the machine.
 pub(super) fn run(count: &str) -> Result<()> {
-    let (recorder, command) = (build("release")?, command_line("release"));
+    let (recorder, command) = (build("lto")?, command_line("lto"));
     let items = record(&recorder, &[count, ITEMS_PER_FILE])?;
     let transfers = record(&recorder, &[TRANSFERS, ITEMS_PER_FILE, "transfers"])?;
     let verified = record(&recorder, &[VERIFIED, ITEMS_PER_FILE, "verified"])?;
-    let wheel = wheel::build(&repository().join("target/wheels"), false)?;
+    let wheel = wheel::build(&repository().join("target/wheels"))?;
     for (extra, figures) in FIGURES {
         let venv = Venv::at(&work().join(extra.replace(',', "-")))?;
         venv.install_wheel(&wheel, extra)?;

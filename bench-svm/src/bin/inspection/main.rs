@@ -12,7 +12,7 @@ use std::{fs, hint::black_box, io::Write as _, time::Duration};
 
 use flate2::{Compression, write::DeflateEncoder};
 use rustix::time::{ClockId, clock_gettime};
-use selkie::{Instruction, Svm, address, fixture::Fixture};
+use selkie::{Instruction, Svm, address};
 use selkie_replay::{ReplayFile, Timeline};
 use selkie_report::{Profile, Programs, agave};
 
@@ -38,7 +38,7 @@ fn main() {
     let mut svm = Svm::new();
     svm.add_program(address("sort"), program(SORT)).expect("it loads");
     let call = Instruction { program_id: address("sort"), accounts: vec![], data: vec![] };
-    let file: ReplayFile = Fixture::record_instructions(&svm, "sort", &[call], &[]).into();
+    let file: ReplayFile = svm.record_instructions("sort", &[call], &[]).into();
     let open = || file.timeline(0).expect("it can be replayed");
     let timeline = open();
     let receipt = timeline.receipt();

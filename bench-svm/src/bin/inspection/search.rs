@@ -1,7 +1,7 @@
 //! How many calls the search needs for a bug of four calls with one argument each.
 
 use selkie::{Account, AccountMeta, Instruction, Pubkey, Svm, address};
-use selkie_explore::{FailsOn, Fixture, Options, explore};
+use selkie_explore::{FailsOn, Target, Options, explore};
 
 use crate::{milliseconds, now, program};
 
@@ -24,15 +24,15 @@ pub(crate) fn measure() {
 
 fn calls_until_found(seed: u64) -> u64 {
     let options = Options { seed, runs: Some(CALLS), ..Options::default() };
-    let report = explore(&fixture(), &options).expect("actions succeed");
+    let report = explore(&target(), &options).expect("actions succeed");
     assert_eq!(report.findings.len(), 1, "it is found with seed {seed}");
     report.progress.executions
 }
 
-fn fixture() -> Fixture {
+fn target() -> Target {
     let letters = (0_u8..).zip(["a", "b", "c", "d"]);
-    letters.fold(Fixture::new(chain).fails_on(FailsOn::Trap), |fixture, (letter, name)| {
-        fixture.action(name, move |session| {
+    letters.fold(Target::new(chain).fails_on(FailsOn::Trap), |target, (letter, name)| {
+        target.action(name, move |session| {
             let number = session.args.u64();
             let data = [&[letter][..], &number.to_le_bytes()].concat();
             let accounts = vec![AccountMeta::new(address("state"), false)];

@@ -17,12 +17,12 @@ the interpreter's lock. Its threads end with each batch, so a process may fork b
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 import threading
 import uuid
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
@@ -36,6 +36,7 @@ __all__ = [
     "Digest",
     "Summary",
     "contents_schema",
+    "diff",
     "digest_of",
     "items_schema",
     "read_base",
@@ -44,6 +45,7 @@ __all__ = [
     "run_file",
     "run_folder",
     "shared_base",
+    "verify",
 ]
 
 ROWS = 1024
@@ -53,6 +55,9 @@ FILES_PER_TASK = 4
 """How many files a task of an engine has: Spark and Ray need about 20 ms for a task, besides its work."""
 
 PathLike = Union[str, "os.PathLike[str]"]
+
+Programs = Mapping[str, PathLike]
+"""Files that replace programs, by the addresses of these."""
 
 
 def run(
@@ -128,16 +133,22 @@ def _schema(schema: _native.BatchSchema) -> Any:
     return pyarrow.schema(schema)
 
 
-def read_base(contents: PathLike) -> Base:
-    """Read contents from Parquet files: a file, or all `*.parquet` of a folder. Needs pyarrow."""
-    from pyarrow import parquet
+def read_base(contents: PathLike, programs: Programs | None = None) -> Base:
+    """Read contents from Parquet files: a file, or all `*.parquet` of a folder.
 
-    base = Base()
-    for path in shards(contents):
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=64):
-                base.add_table(batch)
-    return base
+    `programs` are files that replace programs of the items, by the addresses of these: such that a
+    cluster would deploy them.
+    """
+    return _native.read_base(_existing(contents), _files(programs))
+
+
+def _files(programs: Programs | None) -> list[tuple[str, Path]]:
+    return [(address, Path(path)) for address, path in sorted((programs or {}).items())]
+
+
+def absolute(programs: Programs | None) -> dict[str, Path]:
+    """Return files of programs by names that workers understand, whose working directory is another."""
+    return {address: Path(path).absolute() for address, path in (programs or {}).items()}
 
 
 def shards(folder: PathLike) -> list[Path]:
@@ -145,24 +156,26 @@ def shards(folder: PathLike) -> list[Path]:
 
     Raises `FileNotFoundError` if there is neither.
     """
-    path = Path(folder)
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
+    path = _existing(folder)
+    return [path] if path.is_file() else sorted(path.glob("*.parquet"))
+
+
+def _existing(path: PathLike) -> Path:
+    if not os.path.exists(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    return sorted(path.glob("*.parquet"))
+    return Path(path)
 
 
 _lock = threading.Lock()
-_bases: dict[str, Base] = {}
+_bases: dict[tuple[str, str], Base] = {}
 
 
-def shared_base(contents: PathLike) -> Base:
+def shared_base(contents: PathLike, programs: Programs | None = None) -> Base:
     """Return what `read_base` does, read once per process, so that programs are compiled once."""
-    key = os.fspath(contents)
+    key = os.fspath(contents), repr(_files(programs))
     with _lock:
         if key not in _bases:
-            _bases[key] = read_base(key)
+            _bases[key] = read_base(contents, programs)
         return _bases[key]
 
 
@@ -175,7 +188,7 @@ def _after_fork() -> None:
     _bases.clear()
 
 
-_abandoned: list[dict[str, Base]] = []
+_abandoned: list[dict[tuple[str, str], Base]] = []
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
@@ -202,74 +215,88 @@ def run_file(
     *,
     threads: int | None = None,
     engine: str | None = None,
+    logs: bool = False,
+    data: bool = False,
     rows: int = ROWS,
 ) -> int:
     """Run the items of a Parquet file and write a file of results. Return the number of items.
 
     The file of results gets its name when it is complete. If it is there already, nothing is run and
-    0 is returned. Needs pyarrow.
+    0 is returned; `SelkieError` is raised if it has results of other items, programs or options.
     """
-    from pyarrow import parquet
-
-    path = Path(results)
-    if path.exists():
-        return 0
-    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-    done = 0
-    try:
-        with parquet.ParquetFile(items) as file:
-            with parquet.ParquetWriter(part, results_schema()) as writer:
-                batches = file.iter_batches(batch_size=rows)
-                for batch in run(batches, base, threads=threads, engine=engine):
-                    writer.write_batch(batch)
-                    done += batch.num_rows
-        _publish(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-    return done
+    run = _run(threads, engine, logs, data, rows)
+    return run.file(_existing(items), Path(results), base)
 
 
-def _publish(part: Path, path: Path) -> None:
-    """Write a file to the disk, then give it its name."""
-    with open(part, "rb+") as file:
-        os.fsync(file.fileno())
-    os.replace(part, path)
+def _run(
+    threads: int | None = None,
+    engine: str | None = None,
+    logs: bool = False,
+    data: bool = False,
+    rows: int = ROWS,
+) -> _native.Run:
+    # Several processes may be at the same file: each writes one of its own.
+    attempt = uuid.uuid4().hex
+    return _native.Run(threads or processors(), engine_name(engine), logs, data, rows, attempt)
 
 
-def remaining(items: PathLike, results: PathLike) -> list[Path]:
-    """Return the files of a folder of items that have no results yet."""
-    return [it for it in shards(items) if not (Path(results) / it.name).exists()]
+def remaining(
+    items: PathLike,
+    results: PathLike,
+    programs: Programs | None = None,
+    *,
+    logs: bool = False,
+    data: bool = False,
+    restart: bool = False,
+) -> list[Path]:
+    """Return the files of a folder of items that have no results yet; with `restart`, all of them, whose
+    results are removed.
+
+    `SelkieError` is raised if there are results of other items, programs or options.
+    """
+    files, out = shards(items), Path(results)
+    if restart:
+        _native.remove_results(files, out)
+        return files
+    # What items refer to does not tell what results are of.
+    base = _native.read_base(None, _files(programs))
+    return _run(1, logs=logs, data=data).remaining(files, out, base)
 
 
 def sweep(folder: Path) -> None:
     """Remove what attempts that were killed have left in a folder of results that is complete."""
-    for part in folder.glob("*.parquet.*.part"):
-        part.unlink(missing_ok=True)
+    _native.sweep(folder)
 
 
 def run_folder(
-    source: PathLike, out: PathLike, *, threads: int | None = None, engine: str | None = None
+    source: PathLike,
+    out: PathLike,
+    *,
+    threads: int | None = None,
+    engine: str | None = None,
+    programs: Programs | None = None,
+    logs: bool = False,
+    data: bool = False,
+    restart: bool = False,
+    rows: int = ROWS,
 ) -> int:
     """Run the items of a folder, several files at once. Return the number of items that were run.
 
-    The folder has `items/*.parquet` and `contents/*.parquet`. Files whose results are in `out` are
-    skipped, so a run that was killed goes on. In an indexed job of Kubernetes or a job array of Slurm,
-    it is the process's share of the files (see `share`).
+    This is `selkie batch run`, with its rules: the folder has `items/*.parquet` and
+    `contents/*.parquet`. Files whose results are in `out` are skipped, so a run that was killed goes on.
+    `SelkieError` is raised if there are results of other items, programs or options; `restart` replaces
+    them. `programs` are files that replace programs of the items, by their addresses.
+
+    In an indexed job of Kubernetes or a job array of Slurm, it is the process's share of the files (see
+    `share`).
     """
-    base = read_base(Path(source) / "contents")
+    base = read_base(Path(source) / "contents", programs)
     target = Path(out)
     target.mkdir(parents=True, exist_ok=True)
     files = share(shards(Path(source) / "items"))
-    threads = threads or processors()
-    # A thread reads, runs and writes a file by itself, unless there are fewer files than threads.
-    workers = max(1, min(threads, len(files)))
-    each = threads // workers
-
-    def one(path: Path) -> int:
-        return run_file(path, target / path.name, base, threads=each, engine=engine)
-
-    with ThreadPoolExecutor(workers) as pool:
-        return sum(pool.map(one, files))
+    if restart:
+        _native.remove_results(files, target)
+    return _run(threads, engine, logs, data, rows).files(files, target, base)
 
 
 INDEXES = ("SHARD_INDEX", "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID")
@@ -307,6 +334,23 @@ def digest_of(results: PathLike) -> Summary:
             for batch in file.iter_batches(batch_size=65536, columns=columns):
                 summary.add(batch)
     return summary
+
+
+def verify(
+    results: PathLike, items: PathLike | None = None, *, allow_unusable: bool = False
+) -> dict[str, Any]:
+    """Check that results are complete, as `selkie batch verify` does.
+
+    Return what was found; `problems` has a sentence for all that is missing, doubled or not as
+    expected. `items` is the folder of items that were run.
+    """
+    folder = None if items is None else _existing(items)
+    return dict(json.loads(_native.verify(_existing(results), folder, allow_unusable)))
+
+
+def diff(before: PathLike, after: PathLike, *, show: int = 20) -> dict[str, Any]:
+    """Compare the results of two runs of the same items, as `selkie batch diff --json` does."""
+    return dict(json.loads(_native.diff(_existing(before), _existing(after), show)))
 
 
 def main(arguments: list[str]) -> None:

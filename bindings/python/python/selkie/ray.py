@@ -29,6 +29,8 @@ def run(
     *,
     threads: int = 1,
     engine: str | None = None,
+    programs: batch.Programs | None = None,
+    restart: bool = False,
     retries: int = 10,
     files_per_task: int = batch.FILES_PER_TASK,
 ) -> int:
@@ -36,11 +38,14 @@ def run(
 
     The folder has `items/*.parquet` and `contents/*.parquet`. A task has `threads` processors and is
     tried again up to `retries` times after its worker died: with those of its files that have no
-    results yet. An error of a task itself is raised.
+    results yet. An error of a task itself is raised, and `SelkieError` if there are results of other items
+    or programs; `restart` replaces them. `programs` are files that replace programs of the items, by
+    their addresses.
     """
     # Workers have other working directories.
     folder, target = Path(source).absolute(), Path(out).absolute()
-    files = batch.remaining(folder / "items", target)
+    replaced = batch.absolute(programs)
+    files = batch.remaining(folder / "items", target, replaced, restart=restart)
     contents = os.fspath(folder / "contents")
     target.mkdir(parents=True, exist_ok=True)
     task = ray.remote(num_cpus=threads, max_retries=retries)(_run_files)
@@ -48,7 +53,7 @@ def run(
     waiting: list[Any] = []
     for start in range(0, len(files), files_per_task):
         paths = files[start : start + files_per_task]
-        waiting.append(task.remote(paths, target, contents, threads, engine))
+        waiting.append(task.remote(paths, target, contents, replaced, threads, engine))
         if len(waiting) >= WAITING_MAX:
             ready, waiting = ray.wait(waiting)
             done += sum(ray.get(ready))
@@ -57,6 +62,13 @@ def run(
     return done
 
 
-def _run_files(files: list[Path], target: Path, contents: str, threads: int, engine: str | None) -> int:
-    base = batch.shared_base(contents)
+def _run_files(
+    files: list[Path],
+    target: Path,
+    contents: str,
+    programs: dict[str, Path],
+    threads: int,
+    engine: str | None,
+) -> int:
+    base = batch.shared_base(contents, programs)
     return sum(batch.run_file(it, target / it.name, base, threads=threads, engine=engine) for it in files)

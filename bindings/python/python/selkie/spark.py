@@ -64,25 +64,30 @@ def run(
     *,
     threads: int = 1,
     engine: str | None = None,
+    programs: batch.Programs | None = None,
+    restart: bool = False,
     files_per_task: int = batch.FILES_PER_TASK,
 ) -> int:
     """Run the items of a folder. Return the number of items that were run.
 
     The folder has `items/*.parquet` and `contents/*.parquet`. Files that have results in `out` are
-    skipped, so a run that was killed goes on, and a task that is repeated too. `threads` is the number
-    per task: as many as `spark.task.cpus`.
+    skipped, so a run that was killed goes on, and a task that is repeated too. `SelkieError` is raised if
+    there are results of other items or programs; `restart` replaces them. `programs` are files that
+    replace programs of the items, by their addresses. `threads` is the number per task: as many as
+    `spark.task.cpus`.
     """
     # Workers have other working directories.
     folder, target = Path(source).absolute(), Path(out).absolute()
     items, contents = folder / "items", folder / "contents"
-    names = [(it.name,) for it in batch.remaining(items, target)]
+    files = batch.absolute(programs)
+    names = [(it.name,) for it in batch.remaining(items, target, files, restart=restart)]
     target.mkdir(parents=True, exist_ok=True)
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow
         from selkie import batch
 
-        base = batch.shared_base(contents)
+        base = batch.shared_base(contents, files)
         for names in batches:
             for name in names.column(0).to_pylist():
                 done = batch.run_file(items / name, target / name, base, threads=threads, engine=engine)
@@ -91,7 +96,7 @@ def run(
     done = 0
     if names:
         tasks = -(-len(names) // files_per_task)
-        files = session.createDataFrame(names, "file string").repartition(tasks)
-        done = sum(row["items"] for row in files.mapInArrow(work, "items bigint").collect())
+        frame = session.createDataFrame(names, "file string").repartition(tasks)
+        done = sum(row["items"] for row in frame.mapInArrow(work, "items bigint").collect())
     batch.sweep(target)
     return done

@@ -8,6 +8,7 @@ use crate::{
     source::Span,
     symbols::Def,
 };
+use selkie_isa::failure::Failure;
 
 /// Bytes that the runtime reserves after an account's data for growth.
 const DATA_INCREASE_MAX: u64 = 10_240;
@@ -171,14 +172,15 @@ impl Parser<'_, '_> {
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 /// Decodes a public key in base58.
-fn base58_key(text: &[u8]) -> Result<[u8; 32], String> {
+fn base58_key(text: &[u8]) -> Result<[u8; 32], Failure> {
     let mut key = [0_u8; 32];
     for &character in text {
         let Some(digit) = ALPHABET.iter().position(|it| *it == character) else {
             return Err(format!(
                 "`{}` is not a base58 digit",
                 char::from(character).escape_debug()
-            ));
+            )
+            .into());
         };
         let mut carry = u32::try_from(digit).expect("58 digits");
         for byte in key.iter_mut().rev() {
@@ -187,14 +189,14 @@ fn base58_key(text: &[u8]) -> Result<[u8; 32], String> {
             carry >>= 8;
         }
         if carry > 0 {
-            return Err("it is longer than 32 bytes".to_owned());
+            return Err("it is longer than 32 bytes".into());
         }
     }
     // Each leading zero byte is written as one `1`, so that every key has one encoding.
     let zeros = key.iter().take_while(|byte| **byte == 0).count();
     let ones = text.iter().take_while(|it| **it == b'1').count();
     if zeros != ones {
-        return Err("it is not 32 bytes long".to_owned());
+        return Err("it is not 32 bytes long".into());
     }
     Ok(key)
 }
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn only_base58_of_exactly_32_bytes_is_a_key() {
-        assert_eq!(base58_key(&[b'1'; 32]), Ok([0; 32]));
+        assert_eq!(base58_key(&[b'1'; 32]).unwrap(), [0; 32]);
         let token = base58_key(b"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA").unwrap();
         assert_eq!(token[..4], [0x06, 0xdd, 0xf6, 0xe1]);
         assert!(base58_key(b"Tokenkeg").is_err());

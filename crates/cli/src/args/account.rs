@@ -1,11 +1,11 @@
 //! Arguments of `selkie account`.
 
+use selkie_client::numbers;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
 use super::send::{KEYS_HELP, SessionArgs};
-use crate::numbers;
 
 /// Show, change, dump and load accounts of a saved cluster
 #[derive(Args, Debug)]

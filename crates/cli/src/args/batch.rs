@@ -1,10 +1,10 @@
 //! Arguments of `selkie batch`.
 
-use core::{fmt, str::FromStr};
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use selkie::Pubkey;
+use selkie_batch::folder::Work;
 
 use crate::args::EngineArg;
 
@@ -25,8 +25,6 @@ pub(crate) enum BatchCommand {
     Verify(BatchVerifyArgs),
     Diff(BatchDiffArgs),
     Import(BatchImportArgs),
-    #[cfg(feature = "sql")]
-    Sql(BatchSqlArgs),
 }
 
 /// Make items of recorded transactions, whose results are then expected
@@ -104,45 +102,6 @@ pub(crate) struct BatchWorkArgs {
     pub(crate) rows: NonZeroUsize,
 }
 
-/// What a process does for the `selkie batch run` that has started it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Work {
-    /// Everything.
-    First,
-    /// What an earlier process has left.
-    Again,
-    /// Some rows of a file of items, which is given by its place in the order of names.
-    Rows { shard: usize, first: u64, count: u64 },
-}
-
-impl fmt::Display for Work {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::First => f.write_str("first"),
-            Self::Again => f.write_str("again"),
-            Self::Rows { shard, first, count } => write!(f, "rows:{shard}:{first}:{count}"),
-        }
-    }
-}
-
-impl FromStr for Work {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let rows = || {
-            let mut numbers = text.strip_prefix("rows:")?.splitn(3, ':');
-            let mut number = || numbers.next()?.parse::<u64>().ok();
-            let (shard, first, count) = (number()?, number()?, number()?);
-            Some(Self::Rows { shard: usize::try_from(shard).ok()?, first, count })
-        };
-        match text {
-            "first" => Ok(Self::First),
-            "again" => Ok(Self::Again),
-            _ => rows().ok_or("expected `first`, `again` or `rows:SHARD:FIRST:COUNT`"),
-        }
-    }
-}
-
 /// Prove that results are complete: their number, distinct ids, expectations and digest
 #[derive(Args, Debug)]
 pub(crate) struct BatchVerifyArgs {
@@ -172,45 +131,6 @@ pub(crate) struct BatchDiffArgs {
     /// How many of the differences to show
     #[arg(long, value_name = "N", default_value = "20")]
     pub(crate) show: usize,
-}
-
-/// Ask questions in SQL about items and results, also about results of items that are run for it
-#[cfg(feature = "sql")]
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Tables:
-  items('FOLDER')       the items of a folder
-  contents('FOLDER')    what its items refer to by hash
-  results('FOLDER')     the results that `selkie batch run --out FOLDER` has written
-  simulate('FOLDER')    the items of a folder are run, and these are their results
-docs/scale.md describes their columns. Tables of simulate have logs if the query asks for the column,
-and account data with --data.
-
-Functions: base58(binary) and unbase58(text), for addresses; those of DataFusion, as encode(item_id, 'hex').
-
-Examples:
-  selkie batch sql \"SELECT status, count(*) AS items FROM results('before') GROUP BY status\"
-
-  selkie batch sql \"SELECT encode(item_id, 'hex') AS item, a.compute_units - b.compute_units AS more
-                    FROM results('before') b JOIN results('after') a USING (item_id)
-                    ORDER BY more DESC LIMIT 10\"
-
-  selkie batch sql --program ADDRESS=new.so \\
-      \"SELECT error, count(*), avg(compute_units) FROM simulate('items') GROUP BY error\"
-
-COPY (SELECT …) TO 'file.parquet' writes a query's rows to a file.")]
-pub(crate) struct BatchSqlArgs {
-    /// The query; `-` reads it from the standard input
-    #[arg(value_name = "SELECT", required_unless_present = "file", conflicts_with = "file")]
-    pub(crate) query: Option<String>,
-    /// A file with the query
-    #[arg(long, value_name = "FILE.sql")]
-    pub(crate) file: Option<PathBuf>,
-    /// Print the rows as CSV; `--json` prints an object on each line
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-    #[command(flatten)]
-    pub(crate) work: BatchWorkArgs,
 }
 
 /// Parses the replacement of a program.

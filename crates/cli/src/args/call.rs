@@ -1,11 +1,11 @@
 //! Arguments that describe a call of a program: instruction, accounts, and what is around them.
 
+use selkie_client::numbers;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
 use super::{AssemblerArgs, LoaderArg, feature::FeatureArgs};
-use crate::numbers;
 
 /// An instruction with its accounts, and the environment in which a program processes it.
 #[derive(Args, Clone, Debug)]

@@ -21,7 +21,7 @@ Examples:
 A finding is a panic or another crash, told by its line in your own code; errors that programs return
 are none. It is a sequence of calls, made as short as possible. Its replay is for `selkie trace` and
 `selkie debug`; its test is for the folder `tests` of your project, and fails until the program is
-repaired. Fixtures in Rust, with actions on any accounts and invariants, are described in
+repaired. Targets in Rust, with actions on any accounts and invariants, are described in
 docs/fuzzing.md.
 
 Exit codes:

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use selkie_client::{Cluster, Location, Signers};
+use selkie_isa::failure::Failure;
 
 use super::AssemblerArgs;
 
@@ -52,6 +54,23 @@ pub(crate) struct StateArgs {
     pub(crate) url: Option<String>,
 }
 
+impl StateArgs {
+    /// Returns where the cluster is.
+    pub(crate) fn location(&self) -> Location {
+        Location { state: self.state.clone(), url: self.url.clone() }
+    }
+
+    /// Opens an existing cluster.
+    pub(crate) fn open(&self) -> Result<Cluster, Failure> {
+        Cluster::open(&self.location())
+    }
+
+    /// Opens a cluster, or creates one in memory if its file does not exist.
+    pub(crate) fn open_or_new(&self) -> Result<Cluster, Failure> {
+        Cluster::open_or_new(&self.location())
+    }
+}
+
 /// The payer and the authority.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SignerArgs {
@@ -64,6 +83,13 @@ pub(crate) struct SignerArgs {
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     #[arg(alias = "upgrade-authority")]
     pub(crate) authority: Option<String>,
+}
+
+impl SignerArgs {
+    /// Returns the payer and the authority. Airdrops lamports to a payer without any.
+    pub(crate) fn choose(&self, cluster: &mut Cluster) -> Result<Signers, Failure> {
+        cluster.choose_signers(self.payer.as_deref(), self.authority.as_deref())
+    }
 }
 
 /// List programs and buffers
@@ -121,7 +147,7 @@ pub(crate) struct DeployArgs {
     pub(crate) program_id: Option<String>,
 
     /// Maximum size of later files [default: the size of this file]
-    #[arg(long, value_name = "BYTES", value_parser = crate::numbers::parse::<usize>)]
+    #[arg(long, value_name = "BYTES", value_parser = selkie_client::numbers::parse::<usize>)]
     pub(crate) max_len: Option<usize>,
 
     /// Make the program immutable
@@ -167,7 +193,7 @@ pub(crate) struct ExtendArgs {
     pub(crate) id: String,
 
     /// Number of bytes to add
-    #[arg(value_name = "BYTES", value_parser = crate::numbers::parse::<u32>)]
+    #[arg(value_name = "BYTES", value_parser = selkie_client::numbers::parse::<u32>)]
     pub(crate) bytes: u32,
 
     #[command(flatten)]

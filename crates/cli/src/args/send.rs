@@ -1,5 +1,6 @@
 //! Arguments of `selkie send` and `selkie airdrop`, and those that all commands on a cluster share.
 
+use selkie_client::numbers;
 use std::path::PathBuf;
 
 use clap::{
@@ -7,7 +8,6 @@ use clap::{
 };
 
 use super::program::StateArgs;
-use crate::numbers;
 
 /// The forms of addresses and keys, for the help of every command that takes them.
 pub(crate) const KEYS_HELP: &str = "\

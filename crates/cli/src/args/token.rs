@@ -40,7 +40,7 @@ pub(crate) struct CreateMintArgs {
     pub(crate) mint: Option<String>,
 
     /// Number of decimals
-    #[arg(long, default_value = "9", value_parser = crate::amount::parse_decimals)]
+    #[arg(long, default_value = "9", value_parser = selkie_client::amount::parse_decimals)]
     pub(crate) decimals: u8,
 
     /// The mint authority [default: the payer]

@@ -1,11 +1,11 @@
 //! `testdata/cli/options.txt` compared with clap: every option of every command has a decision there.
 //!
-//! A line `[COMMAND]` begins the options of a command; `[COMMAND] with FEATURE` those of one that may be
-//! absent. A line `always: OPTION …` lists those that have an effect whatever else is given. `OPTION:
-//! silent: REASON` has none and nothing is said, which hidden options alone may. `OPTION:` alone has
-//! examples below it: `$ ARGUMENTS`, and what the command then prints. `tests/options.rs` runs them.
+//! A line `[COMMAND]` begins the options of a command. A line `always: OPTION …` lists those that have an
+//! effect whatever else is given. `OPTION: silent: REASON` has none and nothing is said, which hidden
+//! options alone may. `OPTION:` alone has examples below it: `$ ARGUMENTS`, and what the command then
+//! prints. `tests/options.rs` runs them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use clap::{Arg, Command, CommandFactory as _};
 
@@ -27,11 +27,10 @@ struct Decision<'a> {
     examples: Vec<Example<'a>>,
 }
 
-/// The decisions, by command and option; and the commands that may be absent.
+/// The decisions, by command and option.
 #[derive(Default)]
 struct Decisions<'a> {
     all: BTreeMap<(String, String), Decision<'a>>,
-    optional: BTreeSet<&'a str>,
 }
 
 fn decisions() -> Decisions<'static> {
@@ -40,11 +39,7 @@ fn decisions() -> Decisions<'static> {
     let lines = FILE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     for line in lines {
         if let Some(heading) = line.strip_prefix('[') {
-            let (name, feature) = heading.split_once(']').expect("a heading ends with `]`");
-            command = name;
-            if !feature.is_empty() {
-                decisions.optional.insert(name);
-            }
+            command = heading.strip_suffix(']').expect("a heading ends with `]`");
         } else if let Some(line) = line.strip_prefix("    ") {
             let decision =
                 decisions.all.entry((command.to_owned(), option.to_owned())).or_default();
@@ -94,12 +89,6 @@ fn command() -> Command {
     command
 }
 
-/// Whether a command is one that may be absent, and is.
-fn is_absent(decisions: &Decisions<'_>, root: &Command, path: &str) -> bool {
-    let found = path.split(' ').try_fold(root, |it, name| it.find_subcommand(name));
-    found.is_none() && decisions.optional.contains(path)
-}
-
 #[test]
 fn every_option_has_a_decision() {
     let mut decisions = decisions();
@@ -118,9 +107,7 @@ fn every_option_has_a_decision() {
     assert!(missing.is_empty(), "{help}:\n{missing}");
     // An option of `selkie` itself may have none for a command.
     let of_root = ["--json", "--color"];
-    decisions.all.retain(|(command, option), _| {
-        !decisions.optional.contains(command.as_str()) && !of_root.contains(&option.as_str())
-    });
+    decisions.all.retain(|(_, option), _| !of_root.contains(&option.as_str()));
     let rest: Vec<_> = decisions.all.keys().collect();
     assert!(rest.is_empty(), "there are no such options: {rest:?}");
 }
@@ -151,12 +138,9 @@ fn check(path: &str, argument: &Arg, decision: &Decision<'_>) {
 
 #[test]
 fn every_rule_has_an_example() {
-    let (decisions, command) = (decisions(), command());
+    let decisions = decisions();
     for rule in RULES {
         for path in rule.commands {
-            if is_absent(&decisions, &command, path) {
-                continue;
-            }
             for option in rule.options {
                 let name = option.split_once('=').map_or(*option, |(name, _)| name);
                 let decision = decisions.all.get(&((*path).to_owned(), name.to_owned()));
@@ -196,11 +180,8 @@ fn every_conflict_has_an_example() {
 /// Rules that need no file are applied to the command line alone; `tests/options.rs` runs all examples.
 #[test]
 fn examples_of_rules_print_their_warnings() {
-    let (decisions, command) = (decisions(), command());
+    let decisions = decisions();
     for ((path, name), decision) in &decisions.all {
-        if is_absent(&decisions, &command, path) {
-            continue;
-        }
         for Example { arguments, printed } in &decision.examples {
             let line = format!("selkie {path} {arguments}");
             let line: Vec<_> = line.split_whitespace().map(Into::into).collect();

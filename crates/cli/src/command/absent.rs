@@ -1,4 +1,5 @@
-//! Commands that are disabled in this build by cargo features.
+//! Commands that are disabled in this build by cargo features: each has the arguments and the function of
+//! its own module, and says so.
 
 use std::ffi::OsString;
 
@@ -9,6 +10,7 @@ use crate::ui::{Advise as _, Status};
 
 /// Not included in this build
 #[derive(Args, Debug)]
+#[command(hide = true)]
 pub(crate) struct AbsentArgs {
     /// The command's arguments, which are not read
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
@@ -16,7 +18,27 @@ pub(crate) struct AbsentArgs {
 }
 
 /// Reports that this build does not include `command`, and how to get one that does.
-pub(crate) fn run(command: &str) -> Result<Status> {
+fn refuse(command: &str) -> Result<Status> {
     Err(anyhow!("this build does not include `selkie {command}`"))
         .advise("`cargo install --path crates/cli` includes all commands")
+}
+
+macro_rules! absent {
+    ($($feature:literal $module:ident $args:ident)*) => {
+        $(#[cfg(not(feature = $feature))]
+        pub(crate) mod $module {
+            pub(crate) use super::AbsentArgs as $args;
+
+            pub(crate) fn run(_: &mut crate::ui::Ui, _: &$args) -> anyhow::Result<crate::ui::Status> {
+                super::refuse($feature)
+            }
+        })*
+    };
+}
+
+absent! {
+    "batch" batch BatchArgs
+    "conform" conform ConformArgs
+    "lsp" lsp LspArgs
+    "node" node NodeArgs
 }

@@ -2,6 +2,7 @@
 
 mod decode;
 
+use selkie_client::{amount, data};
 use std::{fs, io::Write as _};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -9,13 +10,11 @@ use selkie::{Account, Pubkey, ReadableAccount as _, ids, programs};
 use serde_json::{Value, json};
 
 use crate::{
-    amount,
     args::{
         account::{AccountArgs, AccountCommand, DumpArgs, LoadArgs, SetArgs, ShowArgs},
         send::SessionArgs,
     },
     changes::{AccountChange, account_json},
-    data,
     program::read,
     session::Session,
     ui::{Advise as _, DIM, GOOD, STRONG, Status, Ui},
@@ -49,7 +48,7 @@ fn show(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
     }
     let mut session = Session::open(&args.session)?.without_payer()?;
     let keys = args.accounts.iter().map(|text| session.names.address(text));
-    let keys = keys.collect::<Result<Vec<_>>>()?;
+    let keys = keys.collect::<Result<Vec<_>, _>>()?;
     session.cluster().fetch(&keys)?;
     let accounts = keys.iter().map(|key| Ok((*key, existing(&session, key)?)));
     let accounts = accounts.collect::<Result<Vec<_>>>()?;

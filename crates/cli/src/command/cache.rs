@@ -10,12 +10,11 @@ use selkie::{
         program_cache::{CacheStatistics, CachedProgram},
     },
 };
-use selkie_store::{DiskStore, StoredFile};
+use selkie_client::{DiskStore, StoredFile};
 use serde_json::{Value, json};
 
 use crate::{
     args::cache::{CacheArgs, CacheCommand, WarmArgs},
-    cluster::Cluster,
     folders::caches,
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, Status, Ui},
@@ -80,7 +79,7 @@ fn clear(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
 
 #[allow(clippy::disallowed_methods, reason = "the time is only shown")]
 fn warm(ui: &mut Ui, store: DiskStore, args: &WarmArgs) -> Result<Status> {
-    let mut cluster = Cluster::open(&args.state)?;
+    let mut cluster = args.state.open()?;
     cluster.fetch_programs()?;
     let svm = cluster.svm;
     let cache = ProgramCache::new().with_store(Arc::new(store));

@@ -7,8 +7,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use selkie_conform::{Engine, FileReport, KindReport, Options, Progress, Report, Tally};
 use serde_json::json;
 
+pub(crate) use crate::args::ConformArgs;
 use crate::{
-    args::{ConformArgs, EngineArg},
+    args::EngineArg,
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };

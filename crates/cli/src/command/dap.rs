@@ -2,6 +2,7 @@
 
 mod socket;
 
+use selkie_isa::failure::Failure;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -12,11 +13,12 @@ use selkie_debug::{
     Session,
     dap::{Ended, LaunchArguments, Surroundings, serve},
 };
+use selkie_replay::recordings::{Recordings, newest};
 
 use crate::{
     args::debug::DapArgs,
     debuggee::{Debuggee, find_source},
-    recordings::{Recordings, newest},
+    replays,
     ui::{Status, Ui},
 };
 
@@ -33,7 +35,7 @@ impl Disk {
         &mut self,
         arguments: &LaunchArguments,
         url: Option<&str>,
-    ) -> Result<Session, String> {
+    ) -> Result<Session, Failure> {
         let folder = arguments.cwd.as_ref().map_or_else(PathBuf::new, PathBuf::from);
         let symbols: Vec<PathBuf> = arguments.symbols.iter().map(|it| folder.join(it)).collect();
         let replay = Some(&arguments.replay).filter(|it| !it.is_empty());
@@ -41,7 +43,7 @@ impl Disk {
         if replay.is_none() && arguments.url.is_some() {
             let message = "the configuration has a `url` and no `replay`: that names the transaction of the \
                            node, by its signature";
-            return Err(message.to_owned());
+            return Err(message.into());
         }
         let debuggee = Debuggee {
             transaction: arguments.transaction,
@@ -53,9 +55,8 @@ impl Disk {
         };
         self.folder.clone_from(&folder);
         let path = replay.map_or_else(|| newest(&folder, debuggee.test), Ok);
-        let opened = path.and_then(|path| Recordings::open(&[path], url));
-        let session = opened.and_then(|recordings| debuggee.open(recordings, &folder));
-        session.map_err(|error| format!("{error:#}"))
+        let recordings = Recordings::open(&[path?], replays::fetcher(url))?;
+        debuggee.open(recordings, &folder).map_err(Failure::of)
     }
 
     fn find(&self, path: &str) -> Option<String> {
@@ -65,7 +66,7 @@ impl Disk {
 }
 
 impl Surroundings for Disk {
-    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
+    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, Failure> {
         self.open_from(arguments, arguments.url.as_deref())
     }
 

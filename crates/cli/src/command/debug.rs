@@ -13,6 +13,7 @@ use rustyline::{
     error::ReadlineError, history::FileHistory,
 };
 use selkie_debug::console::{CommandError, Console, Outcome};
+use selkie_replay::Recordings;
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
     folders,
     program::read,
     recording,
-    ui::{BAD, DIM, NOTE, Status, Ui},
+    ui::{BAD, DIM, NOTE, STRONG, Status, Ui},
 };
 
 /// What a line of commands begins with.
@@ -36,7 +37,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DebugArgs) -> Result<Status> {
     let opened = recording::open_or_newest(ui, path, args.test.as_deref(), url, &args.call)?;
     let Ok(recordings) = opened else { return Ok(Status::Failure) };
     if args.list {
-        recordings.show(ui, args.test.as_deref())?;
+        list(ui, recordings, args.test.as_deref())?;
         return Ok(Status::Success);
     }
     let debuggee = Debuggee {
@@ -197,4 +198,23 @@ fn history_file() -> Option<PathBuf> {
     let folder = folders::caches().ok()?;
     std::fs::create_dir_all(&folder).ok()?;
     Some(folder.join("debug-history"))
+}
+
+/// Lists all transactions, or those of the tests that a name means.
+fn list(ui: &mut Ui, recordings: Recordings, test: Option<&str>) -> Result<()> {
+    let recordings = match test {
+        Some(test) => recordings.of_tests(test)?,
+        None => recordings,
+    };
+    if ui.json {
+        let transactions = recordings.json();
+        return Ok(ui.object(&json!({ "success": true, "transactions": transactions }))?);
+    }
+    for (line, is_failure) in recordings.rows() {
+        match is_failure {
+            true => writeln!(ui.out, "{STRONG}{line}{STRONG:#}")?,
+            false => writeln!(ui.out, "{DIM}{line}{DIM:#}")?,
+        }
+    }
+    Ok(())
 }

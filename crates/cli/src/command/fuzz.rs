@@ -1,6 +1,5 @@
 //! `selkie fuzz`.
 
-mod finding_test;
 mod output;
 
 use core::ops::ControlFlow;
@@ -16,12 +15,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie::{Instruction, Pubkey, ReadableAccount as _, Svm};
+use selkie::{Pubkey, Svm};
 use selkie_explore::{
-    Case, Example, ExploreError, FailsOn, Fixture, Idl, Options, Progress, Report, explore_watched,
-    folder,
+    CallSequence, Example, ExploreError, FailsOn, FindingTest, Idl, Options, Outcome, Progress,
+    Recorded, Report, Target, explore_watched, folder, line, program_files, refusal,
 };
-use selkie_replay::{DebugFiles, ReplayFile};
 use signal_hook::{consts::SIGINT, flag};
 
 use crate::{
@@ -36,10 +34,7 @@ use crate::{
     ui::{Advise as _, Status, Ui},
 };
 
-use self::{
-    finding_test::FindingTest,
-    output::{Outcome, line, refusal},
-};
+use self::output::show;
 
 /// How long a search takes if nothing else is said.
 const SECONDS: u64 = 60;
@@ -47,13 +42,11 @@ const SECONDS: u64 = 60;
 const INTERRUPTED: i32 = 130;
 /// How often progress is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(200);
-/// The most instructions of replays that become actions.
-const EXAMPLES_MAX: usize = 64;
 
 /// What a search begins with.
 struct Start {
-    fixture: Fixture,
-    cases: Vec<Case>,
+    target: Target,
+    cases: Vec<CallSequence>,
     /// The files of programs that are known.
     files: BTreeMap<Pubkey, PathBuf>,
     /// The results of the recorded transactions, if there are any.
@@ -62,8 +55,8 @@ struct Start {
 
 pub(crate) fn run(ui: &mut Ui, args: &FuzzArgs) -> Result<Status> {
     let Some(start) = start(ui, args)? else { return Ok(Status::Failure) };
-    let Start { fixture, cases, files, recorded } = start;
-    let names: Vec<String> = fixture.action_names().into_iter().map(str::to_owned).collect();
+    let Start { target, cases, files, recorded } = start;
+    let names: Vec<String> = target.action_names().into_iter().map(str::to_owned).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut seeds = cases;
     if let Some(path) = &args.corpus {
@@ -77,22 +70,22 @@ pub(crate) fn run(ui: &mut Ui, args: &FuzzArgs) -> Result<Status> {
         findings_max: args.findings_max.get(),
         seeds,
     };
-    let (report, elapsed) = search(ui, args, &fixture, &options)?;
+    let (report, elapsed) = search(ui, args, &target, &options)?;
     if let Some(path) = &args.corpus {
         folder::write(path, &report.corpus, &names)?;
     }
     let mut findings = Vec::new();
     for finding in &report.findings {
-        let test = FindingTest::new(args, finding, &files);
+        let test = FindingTest::new(finding, &args.fails_on, &files, &args.findings);
         let replay = folder::write_finding(&args.findings, finding, Some(&test.source()))?;
         findings.push((finding, test, replay));
     }
     let success = findings.is_empty();
-    let outcome = Outcome::new(&fixture, &report, findings, recorded.as_ref(), elapsed);
+    let outcome = Outcome::new(&target, &report, findings, recorded.as_ref(), elapsed);
     if ui.json {
         ui.object(&outcome.as_json())?;
     } else {
-        outcome.show(ui)?;
+        show(ui, &outcome)?;
     }
     Ok(Status::of(success))
 }
@@ -102,7 +95,7 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
     let names = Names::well_known();
     let id = args.program_id.as_deref().map(|text| names.address(text)).transpose()?;
     let mut results = None;
-    let (chain, (mut fixture, cases)) = if args.replays.is_empty() && args.command.is_empty() {
+    let (chain, (mut target, cases)) = if args.replays.is_empty() && args.command.is_empty() {
         let Some(path) = &args.program else { return Err(anyhow!("no program was given")) };
         let mut svm = Svm::new();
         if add_others(ui, args, &names, &mut svm)?.is_none() {
@@ -116,8 +109,8 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
                 if add(ui, args, path, id, &mut svm)?.is_none() {
                     return Ok(None);
                 }
-                let fixture = idl.fixture(&svm, id);
-                (svm, (fixture, Vec::new()))
+                let target = idl.target(&svm, id);
+                (svm, (target, Vec::new()))
             }
             None => {
                 let examples = by_input(args, id, &mut svm)?;
@@ -128,12 +121,12 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
                         return Ok(None);
                     }
                 }
-                let fixture = Fixture::of_examples(&svm, &examples);
-                (svm, fixture)
+                let target = Target::of_examples(&svm, &examples);
+                (svm, target)
             }
         }
     } else {
-        let (mut svm, examples, recorded) = recorded(args, id)?;
+        let Recorded { mut svm, examples, results: recorded } = recorded(args, id)?;
         results = Some(recorded);
         if add_others(ui, args, &names, &mut svm)?.is_none() {
             return Ok(None);
@@ -145,24 +138,16 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
                 return Ok(None);
             }
         }
-        let fixture = Fixture::of_examples(&svm, &examples);
-        (svm, fixture)
+        let target = Target::of_examples(&svm, &examples);
+        (svm, target)
     };
     let fails_on =
         if args.fails_on.is_empty() { vec![FailsOn::Trap] } else { args.fails_on.clone() };
     for what in fails_on {
-        fixture = fixture.fails_on(what);
+        target = target.fails_on(what);
     }
-    let files = programs(&chain).into_iter();
-    let files = files.filter_map(|id| Some((id, chain.program_path(&id)?.to_owned()))).collect();
-    Ok(Some(Start { fixture, cases, files, recorded: results }))
-}
-
-/// Returns the addresses of the programs of a chain that others than Selkie have added.
-fn programs(svm: &Svm) -> Vec<Pubkey> {
-    let accounts = svm.accounts().filter(|(_, account)| account.executable());
-    let ids = accounts.map(|(id, _)| id);
-    ids.filter(|id| selkie::programs::by_id(id).is_none()).collect()
+    let files = program_files(&chain);
+    Ok(Some(Start { target, cases, files, recorded: results }))
 }
 
 fn args_path(path: &Path) -> String {
@@ -215,71 +200,12 @@ fn by_input(args: &FuzzArgs, id: Option<Pubkey>, svm: &mut Svm) -> Result<Vec<Ex
     }
 }
 
-/// Reads replays: a chain with the accounts of all of them, in their first state, their instructions, and
-/// their results.
-fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<(Svm, Vec<Example>, BTreeSet<String>)> {
+/// Reads the replays of the arguments.
+fn recorded(args: &FuzzArgs, id: Option<Pubkey>) -> Result<Recorded> {
     let replay =
         ReplayArgs { paths: args.replays.clone(), node: NodeArgs::default(), symbols: Vec::new() };
     let paths = replays::files(&recording::paths(&replay, &args.command, "fuzz")?)?;
-    let mut chain: Option<Svm> = None;
-    let mut instructions: Vec<Instruction> = Vec::new();
-    let mut results = BTreeSet::new();
-    let mut debug = DebugFiles::default();
-    debug.add_usual(Path::new(""));
-    for path in &paths {
-        let file = ReplayFile::open(path)?;
-        debug.add_named(file.symbols());
-        results.extend(file.fixtures().iter().map(|it| it.recorded().result.to_owned()));
-        for index in 0..file.len() {
-            let prepared = file.prepared(index).with_context(|| args_path(path))?;
-            let is_wanted = |it: &Instruction| match id {
-                Some(id) => it.program_id == id,
-                None => prepared.svm().program(&it.program_id).is_some(),
-            };
-            let mut used = false;
-            for instruction in prepared.instructions() {
-                let is_new = !instructions.contains(&instruction);
-                if is_new && is_wanted(&instruction) && instructions.len() < EXAMPLES_MAX {
-                    instructions.push(instruction);
-                    used = true;
-                }
-            }
-            if used {
-                match &mut chain {
-                    Some(chain) => add_accounts(chain, prepared.svm()),
-                    None => chain = Some(prepared.svm().clone()),
-                }
-            }
-        }
-    }
-    let chain = chain.ok_or_else(|| anyhow!("the replays have no instructions of the program"));
-    let mut chain = chain.advise("omit --program-id, or record other transactions")?;
-    for id in programs(&chain) {
-        let elf = chain.program_elf(&id).unwrap_or_default();
-        if let Some(path) = debug.path_of(&elf) {
-            chain.set_program_path(id, program_beside(path));
-        }
-    }
-    Ok((chain, Example::numbered(instructions), results))
-}
-
-/// Returns the path of the program that a file with debug information is of: `vault.so` of
-/// `vault.so.debug`.
-fn program_beside(path: &Path) -> PathBuf {
-    match path.extension() {
-        Some(it) if it == "debug" => path.with_extension(""),
-        _ => path.to_owned(),
-    }
-}
-
-/// Adds the accounts that a chain lacks.
-fn add_accounts(chain: &mut Svm, other: &Svm) {
-    for (key, account) in other.accounts() {
-        if chain.account(&key).is_none() {
-            // Sysvars, which cannot be set, are there already.
-            let _ = chain.set_account(key, account.clone());
-        }
-    }
+    Ok(Recorded::read(&paths, id)?)
 }
 
 /// Searches until there is enough or the user interrupts it, and shows how far it is.
@@ -287,7 +213,7 @@ fn add_accounts(chain: &mut Svm, other: &Svm) {
 fn search(
     ui: &mut Ui,
     args: &FuzzArgs,
-    fixture: &Fixture,
+    target: &Target,
     options: &Options,
 ) -> Result<(Report, Duration)> {
     let is_interrupted = interruption().context("cannot wait for signals")?;
@@ -308,7 +234,7 @@ fn search(
             ControlFlow::Continue(())
         }
     };
-    let report = explore_watched(fixture, options, &mut watch);
+    let report = explore_watched(target, options, &mut watch);
     let elapsed = start.elapsed();
     if is_watched {
         ui.aside("\r\x1b[2K")?;
@@ -316,7 +242,7 @@ fn search(
     let help = match (&args.idl, args.inputs.is_empty() && args.replays.is_empty()) {
         (Some(_), _) => {
             "accounts that the program expects may be missing; \
-                         write the fixture in Rust: docs/fuzzing.md"
+                         write the target in Rust: docs/fuzzing.md"
         }
         (None, true) => {
             "give an example that succeeds by --input FILE, or an interface by --idl FILE"
@@ -325,7 +251,7 @@ fn search(
     };
     match report {
         Err(ExploreError::NothingSucceeds(actions)) => {
-            Err(anyhow!(refusal(fixture, &actions))).advise(help)
+            Err(anyhow!(refusal(target, &actions))).advise(help)
         }
         report => Ok((report?, elapsed)),
     }

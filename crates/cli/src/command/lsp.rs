@@ -3,7 +3,10 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::{args::AssemblerArgs, ui::Status};
+use crate::{
+    args::AssemblerArgs,
+    ui::{Status, Ui},
+};
 
 /// Run the language server: diagnostics, completion, hover, navigation, renaming, compute units
 #[derive(Args, Debug)]
@@ -21,7 +24,7 @@ pub(crate) struct LspArgs {
     stdio: bool,
 }
 
-pub(crate) fn run(args: &LspArgs) -> Result<Status> {
+pub(crate) fn run(_: &mut Ui, args: &LspArgs) -> Result<Status> {
     let settings = selkie_lsp::Settings {
         version: args.assembler.arch,
         include_paths: args.assembler.include.clone(),

@@ -15,8 +15,8 @@ use selkie_node::Node;
 use selkie_rpc::Server;
 use tokio::runtime::Runtime;
 
+pub(crate) use crate::args::node::NodeArgs;
 use crate::{
-    args::node::NodeArgs,
     command::node::signals::Signals,
     effects,
     ui::{Advise as _, Status, Ui},

@@ -3,6 +3,7 @@
 use std::{io::Write as _, path::Path};
 
 use anyhow::{Result, anyhow};
+use selkie_replay::recordings::Recordings;
 use selkie_report::{
     Profile, Programs,
     profile::{
@@ -16,7 +17,6 @@ use serde_json::json;
 use crate::{
     args::replay::ProfileArgs,
     files, recording,
-    recordings::Recordings,
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
@@ -37,7 +37,7 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     }
     if let Some(path) = &args.compare {
         let url = args.replay.node.url.as_deref();
-        let mut before = Recordings::open(core::slice::from_ref(path), url)?;
+        let mut before = Recordings::open(core::slice::from_ref(path), replays::fetcher(url))?;
         let before = read(&mut before, &mut programs)?;
         return show_changes(ui, &before, &profile, args.top);
     }

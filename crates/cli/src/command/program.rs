@@ -2,17 +2,20 @@
 
 mod show;
 
+use selkie_client::{
+    Cluster, Signers,
+    programs::{self, ProgramKey, is_program, why_unchangeable},
+};
 use std::{
     io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use selkie::{
-    DeployError, DeployOptions, Deployment, FailedTransaction, Keypair, Pubkey,
-    ReadableAccount as _, Receipt, Signer as _, Svm, UpgradeOptions, loader, loader::State,
-    program_data_key,
+    DeployError, DeployOptions, Deployment, FailedTransaction, Keypair, Receipt, Signer as _, Svm,
+    UpgradeOptions, program_data_key,
 };
 use selkie_svm::{Purpose, check_file, elf_environment};
 use serde_json::{Value, json};
@@ -22,7 +25,6 @@ use crate::{
         CloseArgs, DeployArgs, DumpArgs, ExtendArgs, ProgramArgs, ProgramCommand, SetAuthorityArgs,
         UpgradeArgs,
     },
-    cluster::{Cluster, Signers},
     command::check,
     files, keys,
     names::{self, Names},
@@ -50,16 +52,16 @@ pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let mut cluster = Cluster::open_or_new(&args.state)?;
+    let mut cluster = args.state.open_or_new()?;
     let Some(elf) = deployable(ui, &cluster.svm, &args.program, &file)? else {
         return Ok(Status::Failure);
     };
     let ProgramKey { id, key, file: key_file } = program_key(&mut cluster, args)?;
-    let Signers { payer, authority, mut files } = cluster.choose_signers(&args.signers)?;
+    let Signers { payer, authority, mut files } = args.signers.choose(&mut cluster)?;
     files.extend(key_file);
     cluster.fetch(&[id, program_data_key(&id), authority.pubkey()])?;
     let outcome = if is_program(&cluster.svm, &id) {
-        if show::find(&cluster.svm, &id)?.is_closed() {
+        if programs::find(&cluster.svm, &id)?.is_closed() {
             let help = "deploy under another key: --program-id FILE";
             return refuse(
                 ui,
@@ -106,28 +108,21 @@ fn deployable(ui: &mut Ui, svm: &Svm, path: &Path, file: &ProgramFile) -> Result
     Ok(Some(elf))
 }
 
-/// The address of the program to deploy, and its key.
-struct ProgramKey {
-    id: Pubkey,
-    /// The key, unless only the address is known.
-    key: Option<Keypair>,
-    file: Option<PathBuf>,
+fn program_key(cluster: &mut Cluster, args: &DeployArgs) -> Result<ProgramKey> {
+    let names = match &args.program_id {
+        Some(_) => Names::load(&args.state.state)?,
+        None => Names::well_known(),
+    };
+    Ok(ProgramKey::find(cluster, &names, &args.program, args.program_id.as_deref())?)
 }
 
-fn program_key(cluster: &mut Cluster, args: &DeployArgs) -> Result<ProgramKey> {
-    let (key, file) = match &args.program_id {
-        Some(text) => {
-            let names = Names::load(&args.state.state)?;
-            let (id, key) = (names.address(text)?, names.key(text)?);
-            return Ok(ProgramKey { id, key, file: names.key_file(text) });
-        }
-        None => {
-            let stem = args.program.file_stem().unwrap_or_default().to_string_lossy();
-            let beside = args.program.with_file_name(format!("{stem}-keypair.json"));
-            (cluster.read_or_generate_key(&beside)?, beside)
-        }
-    };
-    Ok(ProgramKey { id: key.pubkey(), key: Some(key), file: Some(file) })
+/// Returns the payer and the authority as signers, or one if they are the same.
+fn signers_of<'k>(payer: &'k Keypair, authority: &'k Keypair) -> Vec<&'k dyn selkie::Signer> {
+    let mut signers: Vec<&dyn selkie::Signer> = vec![payer];
+    if payer.pubkey() != authority.pubkey() {
+        signers.push(authority);
+    }
+    signers
 }
 
 /// Rejects options that only apply to a first deployment.
@@ -143,24 +138,17 @@ fn reject_first_deployment_options(args: &DeployArgs) -> Result<()> {
     Ok(())
 }
 
-fn is_program(svm: &Svm, id: &Pubkey) -> bool {
-    svm.shared_account(id).is_some_and(|account| {
-        *account.owner() == loader::ID
-            && matches!(State::of_data(account.data()), Some(State::Program { .. }))
-    })
-}
-
 fn upgrade(ui: &mut Ui, args: &UpgradeArgs) -> Result<Status> {
     names::refuse_address(&args.program)?;
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
     let id = names::find(&args.state, &args.id)?;
-    let mut cluster = Cluster::open(&args.state)?;
+    let mut cluster = args.state.open()?;
     let Some(elf) = deployable(ui, &cluster.svm, &args.program, &file)? else {
         return Ok(Status::Failure);
     };
-    let Signers { payer, authority, files } = cluster.choose_signers(&args.signers)?;
+    let Signers { payer, authority, files } = args.signers.choose(&mut cluster)?;
     cluster.fetch(&[id, program_data_key(&id), authority.pubkey()])?;
     let options = UpgradeOptions::default();
     let outcome = cluster.svm.upgrade_with(&id, &elf, &authority, &payer, &options);
@@ -178,7 +166,7 @@ fn finish(
 ) -> Result<Status> {
     if let Ok(_) | Err(DeployError::Failed(_)) = &outcome {
         cluster.save()?;
-        cluster.show_notes(ui)?;
+        ui.show_notes(cluster)?;
         key_files.iter().try_for_each(|path| keys::warn_of_git(ui, path))?;
     }
     if let Ok(deployment) = &mut outcome
@@ -267,7 +255,7 @@ fn finish_one(
     keys: &[&Keypair],
 ) -> Result<Status> {
     cluster.save()?;
-    cluster.show_notes(ui)?;
+    ui.show_notes(cluster)?;
     if let Ok(receipt) = &outcome {
         cluster.publish(&[Arc::clone(receipt)], keys)?;
     }
@@ -289,8 +277,8 @@ fn finish_one(
 
 fn extend(ui: &mut Ui, args: &ExtendArgs) -> Result<Status> {
     let id = names::find(&args.state, &args.id)?;
-    let mut cluster = Cluster::open(&args.state)?;
-    let Signers { payer, .. } = cluster.choose_signers(&args.signers)?;
+    let mut cluster = args.state.open()?;
+    let Signers { payer, .. } = args.signers.choose(&mut cluster)?;
     cluster.fetch(&[id, program_data_key(&id)])?;
     if let Err(error) = cluster.svm.check_extension(&id, args.bytes) {
         return refuse_deployment(ui, &error);
@@ -302,8 +290,8 @@ fn extend(ui: &mut Ui, args: &ExtendArgs) -> Result<Status> {
 
 fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
     let id = names::find(&args.state, &args.id)?;
-    let mut cluster = Cluster::open(&args.state)?;
-    let Signers { payer, authority, .. } = cluster.choose_signers(&args.signers)?;
+    let mut cluster = args.state.open()?;
+    let Signers { payer, authority, .. } = args.signers.choose(&mut cluster)?;
     let recipient = match &args.recipient {
         Some(text) => names::find(&args.state, text)?,
         None => payer.pubkey(),
@@ -312,11 +300,8 @@ fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
     if let Some(why) = why_unchangeable(&cluster.svm, &id, &authority.pubkey())? {
         return refuse_deployment(ui, &why);
     }
-    let instruction = if is_program(&cluster.svm, &id) {
-        loader::close_program(&id, &recipient, &authority.pubkey())
-    } else {
-        loader::close_buffer(&id, &recipient, &authority.pubkey())
-    };
+    let instruction =
+        programs::close_instruction(&cluster.svm, &id, &recipient, &authority.pubkey());
     let outcome = cluster.svm.send_instructions(&[instruction], &signers_of(&payer, &authority));
     let done = format!("closed {id}; its lamports went to {recipient}");
     finish_one(ui, &mut cluster, outcome, &done, &[&payer, &authority])
@@ -324,16 +309,16 @@ fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
 
 fn set_authority(ui: &mut Ui, args: &SetAuthorityArgs) -> Result<Status> {
     let id = names::find(&args.state, &args.id)?;
-    let mut cluster = Cluster::open(&args.state)?;
-    let Signers { payer, authority, .. } = cluster.choose_signers(&args.signers)?;
+    let mut cluster = args.state.open()?;
+    let Signers { payer, authority, .. } = args.signers.choose(&mut cluster)?;
     let new = args.new_authority.as_deref();
     let new = new.map(|text| names::find(&args.state, text)).transpose()?;
     cluster.fetch(&[id, program_data_key(&id), authority.pubkey()])?;
     if let Some(why) = why_unchangeable(&cluster.svm, &id, &authority.pubkey())? {
         return refuse_deployment(ui, &why);
     }
-    let account = if is_program(&cluster.svm, &id) { program_data_key(&id) } else { id };
-    let instruction = loader::set_authority(&account, &authority.pubkey(), new.as_ref());
+    let instruction =
+        programs::authority_instruction(&cluster.svm, &id, &authority.pubkey(), new.as_ref());
     let outcome = cluster.svm.send_instructions(&[instruction], &signers_of(&payer, &authority));
     let done = match new {
         Some(new) => format!("{new} is the authority of {id}"),
@@ -342,32 +327,11 @@ fn set_authority(ui: &mut Ui, args: &SetAuthorityArgs) -> Result<Status> {
     finish_one(ui, &mut cluster, outcome, &done, &[&payer, &authority])
 }
 
-/// Returns why the loader would not let `authority` change a program or buffer. Checking first saves
-/// the fee of a failing transaction.
-fn why_unchangeable(svm: &Svm, id: &Pubkey, authority: &Pubkey) -> Result<Option<DeployError>> {
-    let entry = show::find(svm, id)?;
-    if entry.is_closed() {
-        bail!("{id} is closed");
-    }
-    let current = entry.authority();
-    let refused = DeployError::NotAuthority { program: *id, authority: current };
-    Ok((current != Some(*authority)).then_some(refused))
-}
-
-/// Returns the payer and the authority as signers, or one if they are the same.
-fn signers_of<'k>(payer: &'k Keypair, authority: &'k Keypair) -> Vec<&'k dyn selkie::Signer> {
-    let mut signers: Vec<&dyn selkie::Signer> = vec![payer];
-    if payer.pubkey() != authority.pubkey() {
-        signers.push(authority);
-    }
-    signers
-}
-
 fn dump(ui: &mut Ui, args: &DumpArgs) -> Result<Status> {
     let id = names::find(&args.state, &args.program)?;
-    let mut cluster = Cluster::open(&args.state)?;
+    let mut cluster = args.state.open()?;
     cluster.fetch(&[id])?;
-    let entry = show::find(&cluster.svm, &id)?;
+    let entry = programs::find(&cluster.svm, &id)?;
     if entry.is_closed() {
         return Err(anyhow!("the program at {id} is closed and has no file"))
             .advise("`selkie program list` lists the programs");

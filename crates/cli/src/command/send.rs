@@ -3,13 +3,14 @@
 mod instructions;
 mod transaction;
 
+use selkie_client::{amount, lookup_addresses, sign};
 use std::{io::Write as _, path::Path};
 
 use anyhow::{Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
     AddressLookupTableAccount, Keypair, Message, Pubkey, VersionedMessage, VersionedTransaction,
-    fixture::Fixture, ids, v0,
+    ids, v0,
 };
 use selkie_layout::compute_budget::{self, ComputeBudgetInstruction};
 use selkie_replay::ReplayFile;
@@ -17,9 +18,7 @@ use serde_json::json;
 
 use self::instructions::Instructions;
 use crate::{
-    amount,
     args::send::{AirdropArgs, SendArgs},
-    cluster::lookup_addresses,
     effects, files,
     names::Payer,
     program::read,
@@ -46,13 +45,13 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
         Input::Transaction(mut transaction) => {
             ui.warn_of_effects_if(effects::SIGNED_TRANSACTION)?;
             let keys: Vec<&Keypair> = keys.iter().collect();
-            sent::add_signatures(&mut transaction, &keys);
+            sign::add_signatures(&mut transaction, &keys);
             transaction
         }
         Input::Instructions(mut instructions) => {
             keys.append(&mut instructions.keys);
             let message = compile(&mut session, args, &payer, instructions)?;
-            sent::sign(message, &keys.iter().collect::<Vec<_>>())
+            sign::sign(message, &keys.iter().collect::<Vec<_>>())
         }
     };
     if args.sign_only {
@@ -69,8 +68,8 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
         .with_signature_checks(!args.skip_signatures)
         .with_blockhash_checks(checks_blockhashes);
     if let Some(path) = &args.save_replay {
-        let fixture = Fixture::record(svm, "selkie send", &transaction);
-        files::write(path, ReplayFile::from(fixture).to_string())?;
+        let replay = svm.record("selkie send", &transaction);
+        files::write(path, ReplayFile::from(replay).to_string())?;
     }
     if args.simulate {
         let outcome = svm.simulate(&transaction);
@@ -150,12 +149,12 @@ fn check_signatures(
     args: &SendArgs,
     transaction: &VersionedTransaction,
 ) -> Result<()> {
-    let missing = sent::unsigned(transaction);
+    let missing = sign::unsigned(transaction);
     if missing.is_empty() || args.skip_signatures {
         return Ok(());
     }
     let use_of = |key: &Pubkey| {
-        let found = sent::use_of(&transaction.message, key);
+        let found = sign::use_of(&transaction.message, key);
         found.map_or_else(String::new, |(instruction, account)| {
             format!(", account #{account} of instruction #{instruction}")
         })
@@ -169,7 +168,7 @@ fn check_signatures(
 fn print(ui: &mut Ui, transaction: &VersionedTransaction) -> Result<Status> {
     let text = BASE64_STANDARD.encode(transaction::to_wire(transaction)?);
     if ui.json {
-        let missing = sent::unsigned(transaction);
+        let missing = sign::unsigned(transaction);
         let missing = missing.iter().map(ToString::to_string).collect::<Vec<_>>();
         ui.object(&json!({ "transaction": text, "unsigned": missing }))?;
     } else {

@@ -1,8 +1,6 @@
 //! `selkie test`.
 
 mod failure;
-mod harness;
-mod junit;
 mod watch;
 
 use std::{
@@ -13,17 +11,15 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueHint};
+use selkie_replay::recordings::{Recordings, TEST, target_folders};
+use selkie_report::test_results::{Harness, Outcome, TestResult, junit};
 use serde_json::{Value, json};
 
-use self::{
-    failure::Failure,
-    harness::{Harness, Outcome, TestResult},
-};
+use self::failure::Failure;
 use crate::{
     command::build,
     files,
     recording::{self, VARIABLE},
-    recordings::{Recordings, TEST, target_folders},
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
@@ -111,7 +107,7 @@ fn run_once(ui: &mut Ui, args: &TestArgs) -> Result<Status> {
     let (harness, status) = run_command(ui, &command, &folder)?;
     let report = Report::new(harness.results(), status, &folder, &command)?;
     if let Some(path) = &args.junit {
-        files::write(path, junit::document(&report.results, &report.failures))?;
+        files::write(path, report.junit())?;
     }
     if ui.json {
         ui.object(&report.json())?;
@@ -235,6 +231,14 @@ impl<'a> Report<'a> {
             .map(|(index, it)| Failure::of(it, &mut recordings, index < DETAILED_MAX));
         let failures = failures.collect::<Result<Vec<_>>>()?;
         Ok(Self { results, failures, status, command, transactions: recordings.len() })
+    }
+
+    /// Renders the results as JUnit's XML.
+    fn junit(&self) -> String {
+        junit::document(&self.results, &|test| {
+            let is_it = |it: &&Failure| it.suite == test.suite && it.name == test.name;
+            self.failures.iter().find(is_it).map(|it| (it.summary(), it.details()))
+        })
     }
 
     fn is_success(&self) -> bool {

@@ -1,5 +1,6 @@
 //! `selkie token`.
 
+use selkie_client::amount;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -8,7 +9,6 @@ use selkie_layout::token::{ACCOUNT, AccountType, MINT};
 use serde_json::json;
 
 use crate::{
-    amount,
     args::{
         send::SessionArgs,
         token::{
@@ -96,7 +96,7 @@ fn open(args: &SessionArgs) -> Result<(Session, Keypair)> {
 /// Returns the key of a named signer, or the payer's.
 fn signer(session: &Session, named: Option<&str>, payer: &Keypair) -> Result<Keypair> {
     match named {
-        Some(text) => session.names.signer(text),
+        Some(text) => Ok(session.names.signer(text)?),
         None => Ok(payer.insecure_clone()),
     }
 }

@@ -116,7 +116,6 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["cache warm"], &["--state"], With("--url"), "the programs are those of the running cluster"),
     rule(&["conform"], &["--show"], With("--json"), "the object has all failures"),
     rule(&["conform"], &["--show"], With("--table"), "the table has counts"),
-    rule(&["batch sql"], &["--engine", "--program", "--data", "--rows"], If("where the query has no simulate('FOLDER')", simulates_nothing), "no items are run"),
 
     rule(&["node"], &["--reset"], Without(&["--ledger"]), "everything is in memory"),
     rule(&["node"], &["--rpc-host"], With("--open-cheatcodes"), "all clients may call cheatcodes, by any name"),
@@ -204,10 +203,6 @@ fn calls_built(given: &Given) -> bool {
 fn names_no_payer(given: &Given) -> bool {
     let mut texts = ["key", "account", "--name"].iter().flat_map(|it| given.values(it));
     !texts.any(|it| it.contains("payer"))
-}
-
-fn simulates_nothing(given: &Given) -> bool {
-    given.has("query") && !given.values("query").any(|it| it == "-" || it.contains("simulate"))
 }
 
 fn is_cli_config_beside_mint(given: &Given) -> bool {

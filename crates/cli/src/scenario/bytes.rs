@@ -1,5 +1,6 @@
 //! Deserializes data in JSON files: text, text with encoding, or an array of bytes.
 
+use selkie_client::data;
 use std::fmt;
 
 use anyhow::{Result, anyhow};
@@ -9,7 +10,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::{data, ui::Advise as _};
+use crate::ui::Advise as _;
 
 /// Data of a JSON file. A tree of JSON values would take dozens of times its memory.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -32,10 +33,10 @@ impl Data {
     pub(crate) fn bytes(self, resolve: data::Resolve<'_>) -> Result<Vec<u8>> {
         match self {
             Self::None => Ok(Vec::new()),
-            Self::Text(text) => data::parse(&text, resolve),
+            Self::Text(text) => Ok(data::parse(&text, resolve)?),
             Self::Encoded(text, encoding) => match encoding.as_str() {
                 "base64" => Ok(BASE64_STANDARD.decode(text)?),
-                "base58" => data::base58(&text),
+                "base58" => Ok(data::base58(&text)?),
                 "hex" => Ok(hex::decode(text)?),
                 other => Err(anyhow!("unsupported data encoding `{other}`"))
                     .advise("fetch the account with `--encoding base64`"),

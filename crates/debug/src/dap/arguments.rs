@@ -1,5 +1,6 @@
 //! The arguments of requests. Editors leave out what they do not need, and some send `null`.
 
+use selkie_isa::failure::{Failure, OrFailure as _};
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::DeserializeOwned};
@@ -8,7 +9,7 @@ use serde_json::Value;
 use crate::session::StartAt;
 
 /// Reads arguments. Missing ones and `null` are an object without fields.
-pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure> {
     let mut arguments = arguments.clone();
     if arguments.is_null() {
         arguments = Value::Object(serde_json::Map::new());
@@ -16,7 +17,9 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> 
     if let Value::Object(fields) = &mut arguments {
         fields.retain(|_, value| !value.is_null());
     }
-    serde_json::from_value(arguments).map_err(|error| format!("malformed arguments: {error}"))
+    serde_json::from_value(arguments)
+        .map_err(|error| format!("malformed arguments: {error}"))
+        .or_failure()
 }
 
 #[derive(Deserialize, Debug)]

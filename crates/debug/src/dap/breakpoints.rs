@@ -1,5 +1,6 @@
 //! Requests about breakpoints.
 
+use selkie_isa::failure::Failure;
 use serde_json::{Value, json};
 
 use super::{
@@ -54,7 +55,7 @@ impl Server {
     }
 
     /// Replaces the breakpoints of a group. One that cannot be set is answered with the reason.
-    fn replace(&mut self, group: &str, requests: Vec<Result<Request, String>>) -> Answer {
+    fn replace(&mut self, group: &str, requests: Vec<Result<Request, Failure>>) -> Answer {
         let old = self.groups.remove(group).unwrap_or_default();
         let session = self.session()?;
         session.retain_breakpoints(|it| !old.contains(&it.id));
@@ -64,14 +65,14 @@ impl Server {
             ids.extend(added.as_ref().ok().map(|(id, _)| *id));
             answers.push(match added {
                 Ok((_, answer)) => answer,
-                Err(message) => json!({ "verified": false, "message": message }),
+                Err(message) => json!({ "verified": false, "message": message.chain() }),
             });
         }
         self.groups.insert(group.to_owned(), ids);
         Ok(json!({ "breakpoints": answers }))
     }
 
-    fn add(&mut self, request: &Request) -> Result<(u32, Value), String> {
+    fn add(&mut self, request: &Request) -> Result<(u32, Value), Failure> {
         let source = request.condition.clone().unwrap_or_default();
         let added = self.session()?.add_breakpoint(request);
         let breakpoint = added.map_err(|error| error.explain(&source))?;
@@ -104,7 +105,7 @@ impl Server {
         for (filter, condition) in filters.chain(options) {
             answers.push(match set_filter(&mut set, filter, condition) {
                 Ok(()) => json!({ "verified": true }),
-                Err(message) => json!({ "verified": false, "message": message }),
+                Err(message) => json!({ "verified": false, "message": message.chain() }),
             });
         }
         self.session()?.set_filters(set);
@@ -118,7 +119,7 @@ impl Server {
                 "description": text,
                 "breakMode": "always",
             })),
-            _ => Err("the session has not stopped at a trap, an error or a log line".to_owned()),
+            _ => Err("the session has not stopped at a trap, an error or a log line".into()),
         }
     }
 
@@ -150,7 +151,7 @@ impl Server {
         &mut self,
         frame: usize,
         arguments: &DataBreakpointInfo,
-    ) -> Result<Option<(u64, u64)>, String> {
+    ) -> Result<Option<(u64, u64)>, Failure> {
         let listed = match arguments.variables_reference {
             0 => None,
             reference => {
@@ -211,7 +212,7 @@ fn named(it: &NamedBreakpoint, place: Place) -> Request {
     Request { place, condition: it.condition.clone(), hits: it.hit_condition.clone(), log: None }
 }
 
-fn set_filter(set: &mut Filters, filter: &str, condition: Option<&str>) -> Result<(), String> {
+fn set_filter(set: &mut Filters, filter: &str, condition: Option<&str>) -> Result<(), Failure> {
     let condition = condition.map(str::trim).filter(|it| !it.is_empty());
     match filter {
         "trap" => set.trap = true,
@@ -225,7 +226,7 @@ fn set_filter(set: &mut Filters, filter: &str, condition: Option<&str>) -> Resul
             let message = "the condition is a number of compute units, as 1000";
             set.units_below = Some(number.ok_or(message)?);
         }
-        _ => return Err(format!("there is no filter `{filter}`")),
+        _ => return Err(format!("there is no filter `{filter}`").into()),
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Messages and their framing: a header with the length, then JSON.
 
+use selkie_isa::failure::Failure;
 use std::io::{self, BufRead, Read as _, Write};
 
 use serde::Deserialize;
@@ -98,7 +99,7 @@ impl<'a> Outlet<'a> {
     pub(super) fn respond(
         &mut self,
         request: &Request,
-        result: Result<Value, String>,
+        result: Result<Value, Failure>,
     ) -> io::Result<()> {
         let mut message = json!({
             "type": "response",
@@ -110,9 +111,9 @@ impl<'a> Outlet<'a> {
             Ok(Value::Null) => {}
             Ok(body) => message["body"] = body,
             Err(reason) => {
-                message["message"] = reason.clone().into();
+                message["message"] = reason.chain().into();
                 message["body"] =
-                    json!({ "error": { "id": 1, "format": reason, "showUser": true } });
+                    json!({ "error": { "id": 1, "format": reason.chain(), "showUser": true } });
             }
         }
         self.write(message)

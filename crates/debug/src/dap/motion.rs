@@ -1,5 +1,6 @@
 //! Requests that go to another moment.
 
+use selkie_isa::failure::Failure;
 use serde_json::{Value, json};
 
 use super::{
@@ -33,7 +34,7 @@ impl Server {
         };
         let session = self.session()?;
         if !session.calls_ahead().iter().any(|(position, _)| *position == target) {
-            return Err("the session has moved since the calls were listed".to_owned());
+            return Err("the session has moved since the calls were listed".into());
         }
         session.go_to(target);
         self.stopped()?;
@@ -73,7 +74,7 @@ impl Server {
     }
 
     /// Tells the editor where the session is, and what was logged on the way.
-    pub(super) fn stopped(&mut self) -> Result<(), String> {
+    pub(super) fn stopped(&mut self) -> Result<(), Failure> {
         self.handles.clear();
         self.show_logs()?;
         let session = self.session()?;
@@ -95,7 +96,7 @@ impl Server {
     }
 
     /// Shows what programs and log points have logged since what was shown last.
-    fn show_logs(&mut self) -> Result<(), String> {
+    fn show_logs(&mut self) -> Result<(), Failure> {
         let from = self.shown;
         let session = self.session()?;
         let position = session.position();
@@ -144,12 +145,12 @@ impl Server {
     }
 
     /// Returns the place of a line of a source, which may be a listing.
-    pub(super) fn place(&self, source: &arguments::Source, line: u32) -> Result<Place, String> {
+    pub(super) fn place(&self, source: &arguments::Source, line: u32) -> Result<Place, Failure> {
         let listing = source.source_reference.and_then(|it| usize::try_from(it).ok());
         match (listing.and_then(|it| it.checked_sub(1)), &source.path) {
             (Some(program), _) => Ok(Place::Instruction(program, line.saturating_sub(1))),
             (None, Some(path)) => Ok(Place::Line(path.clone(), line)),
-            (None, None) => Err("the source has neither a path nor a reference".to_owned()),
+            (None, None) => Err("the source has neither a path nor a reference".into()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The loop of a server, the phases of its session, and the table of requests.
 
+use selkie_isa::failure::Failure;
 use std::{
     collections::{BTreeMap, VecDeque},
     io::{self, BufRead, Write},
@@ -22,7 +23,7 @@ pub trait Surroundings {
     ///
     /// # Errors
     /// The reason for the user: place, cause and next step.
-    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String>;
+    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, Failure>;
 
     /// Returns the path under which the editor can open a source file, if the file is there.
     fn find_source(&self, path: &str) -> Option<String>;
@@ -103,7 +104,7 @@ pub(super) struct Server {
 }
 
 /// The result of a request: a body, or the reason why there is none.
-pub(super) type Answer = Result<Value, String>;
+pub(super) type Answer = Result<Value, Failure>;
 
 type Handler = fn(&mut Server, &Value) -> Answer;
 
@@ -204,7 +205,7 @@ impl Server {
         let handler = REQUESTS.iter().find(|(command, _)| *command == request.command);
         match handler {
             Some((_, handler)) => handler(self, &request.arguments),
-            None => Err(format!("the request `{}` is not supported", request.command)),
+            None => Err(format!("the request `{}` is not supported", request.command).into()),
         }
     }
 
@@ -218,8 +219,10 @@ impl Server {
         self.event("output", json!({ "category": category, "output": format!("{text}\n") }));
     }
 
-    pub(super) fn session(&mut self) -> Result<&mut Session, String> {
-        self.session.as_mut().ok_or_else(|| "there is no run yet: send `launch` first".to_owned())
+    pub(super) fn session(&mut self) -> Result<&mut Session, Failure> {
+        self.session
+            .as_mut()
+            .ok_or_else(|| Failure::new("there is no run yet: send `launch` first"))
     }
 
     pub(super) fn find_source(&self, path: &str) -> Option<String> {
@@ -271,7 +274,7 @@ impl Server {
     }
 
     /// Goes to where the session begins, and on to the first breakpoint unless it stops there.
-    fn start(&mut self) -> Result<(), String> {
+    fn start(&mut self) -> Result<(), Failure> {
         let launch = self.launch.clone();
         let session = self.session()?;
         let is_start = session.begin(launch.start_at);

@@ -1,6 +1,7 @@
 //! Requests about the present moment: frames, variables, expressions, memory.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie_isa::failure::Failure;
 use serde_json::{Value, json};
 
 use super::{
@@ -124,7 +125,7 @@ impl Server {
         reference: u64,
         start: u64,
         count: u64,
-    ) -> Result<(usize, Vec<Shown>), String> {
+    ) -> Result<(usize, Vec<Shown>), Failure> {
         let index = usize::try_from(reference).ok().and_then(|it| it.checked_sub(1));
         let handle = index.and_then(|it| self.handles.get(it)).cloned();
         let handle = handle.ok_or(MOVED)?;
@@ -207,10 +208,8 @@ impl Server {
             Some(Handle::Registers(frame)) => {
                 self.assign(frame, &format!("${}", arguments.name), &arguments.value)
             }
-            None => Err(MOVED.to_owned()),
-            Some(_) => {
-                Err("parts of values are set as expressions, as `pool.total = 5`".to_owned())
-            }
+            None => Err(MOVED.to_owned().into()),
+            Some(_) => Err("parts of values are set as expressions, as `pool.total = 5`".into()),
         }
     }
 
@@ -269,7 +268,7 @@ impl Server {
     }
 
     /// Returns the frame in whose program an address is, and the address.
-    fn place_of(&mut self, arguments: &Memory) -> Result<(usize, DataAddress), String> {
+    fn place_of(&mut self, arguments: &Memory) -> Result<(usize, DataAddress), Failure> {
         let reference = &arguments.memory_reference;
         let address = DataAddress::parse(reference, arguments.offset);
         let address = address.ok_or_else(|| format!("no address {reference}"))?;

@@ -5,6 +5,7 @@ use gdbstub::{
     stub::SingleThreadStopReason,
     target::ext::{base::reverse_exec::ReplayLogPosition, breakpoints::WatchKind},
 };
+use selkie_isa::failure::Failure;
 use selkie_isa::layout::SLOT_BYTES;
 
 use super::{
@@ -93,7 +94,7 @@ impl Machine {
     }
 
     /// Sets registers that differ from the present ones. The run goes on with them.
-    pub(super) fn set_registers(&mut self, values: &Values) -> Result<(), String> {
+    pub(super) fn set_registers(&mut self, values: &Values) -> Result<(), Failure> {
         let now = self.registers();
         for index in 0..now.words.len() {
             let (word, integer) = (values.words[index], values.integers[index]);
@@ -148,7 +149,7 @@ impl Machine {
     }
 
     /// Writes memory of the program that runs. The run goes on with it.
-    pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+    pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Failure> {
         self.session().write_memory(0, address, bytes)
     }
 

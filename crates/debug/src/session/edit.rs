@@ -1,5 +1,6 @@
 //! Changes of registers and memory. The run goes on from the present moment with them.
 
+use selkie_isa::failure::{Failure, OrFailure as _};
 use selkie_replay::Edit;
 
 use super::{Model, Session};
@@ -44,14 +45,19 @@ impl Session {
                 Edit::Memory(address, bytes.to_vec())
             }
         };
-        self.edit(frame, edit).map_err(|error| fail(&error))
+        self.edit(frame, edit).map_err(|error| fail(&error.chain()))
     }
 
     /// Changes bytes of the memory of a frame's program.
     ///
     /// # Errors
     /// If the program waits for one that it has invoked, or may not write there.
-    pub fn write_memory(&mut self, frame: usize, address: u64, bytes: &[u8]) -> Result<(), String> {
+    pub fn write_memory(
+        &mut self,
+        frame: usize,
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<(), Failure> {
         self.edit(frame, Edit::Memory(address, bytes.to_vec()))
     }
 
@@ -59,23 +65,23 @@ impl Session {
     ///
     /// # Errors
     /// If there is no such register, or no program runs.
-    pub fn set_register(&mut self, register: usize, value: u64) -> Result<(), String> {
+    pub fn set_register(&mut self, register: usize, value: u64) -> Result<(), Failure> {
         self.edit(0, Edit::Register(register, value))
     }
 
     /// Makes a change that was asked for in a frame. Only what runs can be changed.
-    fn edit(&mut self, frame: usize, edit: Edit) -> Result<(), String> {
+    fn edit(&mut self, frame: usize, edit: Edit) -> Result<(), Failure> {
         let frames = self.frames();
         if let (Some(innermost), Some(chosen)) = (frames.first(), frames.get(frame)) {
             let (running, chosen) = (innermost.frame, chosen.frame);
             if running.instruction != chosen.instruction {
-                return Err(INVOKER_WAITS.to_owned());
+                return Err(INVOKER_WAITS.to_owned().into());
             }
             if running != chosen && matches!(edit, Edit::Register(..)) {
-                return Err(CALLER_WAITS.to_owned());
+                return Err(CALLER_WAITS.to_owned().into());
             }
         }
-        self.history.edit(self.position, edit).map_err(|error| error.to_string())
+        self.history.edit(self.position, edit).or_failure()
     }
 
     /// Returns a value as a number of 64 bits, if it is a number or pointer.

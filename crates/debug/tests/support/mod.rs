@@ -1,6 +1,6 @@
 //! A session with an invocation by another program, for several tests.
 
-use selkie::{Signer as _, Svm, address, fixture::Fixture, keypair, programs, token};
+use selkie::{Signer as _, Svm, address, keypair, programs, token};
 use selkie_debug::{History, PathMap, Session};
 use selkie_replay::{DebugFiles, ReplayFile};
 
@@ -14,7 +14,7 @@ pub(crate) fn session() -> Session {
     svm.set_mint(mint, &token, &payer.pubkey(), 6).unwrap();
     let create = token::create_associated(&token, &payer.pubkey(), &owner, &mint);
     let transaction = svm.sign(&[create], &[&payer]).unwrap();
-    let fixture = Fixture::record(&svm, "create", &transaction);
-    let timeline = ReplayFile::from(fixture).timeline(0).unwrap();
+    let replay = svm.record("create", &transaction);
+    let timeline = ReplayFile::from(replay).timeline(0).unwrap();
     Session::new(History::new(timeline, &DebugFiles::default()), PathMap::default())
 }

@@ -25,8 +25,8 @@ use crate::{
 };
 
 /// The failure of a request that is valid but cannot be done; editors show the message.
-fn refused(message: String) -> Failure {
-    Failure::new(ErrorCode::RequestFailed, message)
+fn refused(why: selkie_isa::failure::Failure) -> Failure {
+    Failure::new(ErrorCode::RequestFailed, why.chain())
 }
 
 impl Server {

@@ -15,11 +15,7 @@ use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
-use crate::{
-    error::RpcError,
-    methods::{call::Call, traces},
-    params::Params,
-};
+use crate::{error::RpcError, methods::call::Call, params::Params};
 
 /// The lines of source before and after the one that failed.
 const LINES_AROUND: usize = 5;
@@ -39,10 +35,10 @@ const INSTRUCTIONS_MAX: usize = 2_000;
 pub(super) fn explain_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let signature: Signature = params.signature(0)?;
     let refused = |error: &dyn core::fmt::Display| RpcError::refused(error.to_string());
-    let recording = call.node.recording(&signature).map_err(|error| refused(&error))?;
-    let Some(recording) = recording else { return Ok(Value::Null) };
+    let replay = call.node.replay(&signature).map_err(|error| refused(&error))?;
+    let Some(replay) = replay else { return Ok(Value::Null) };
     let mut file = ReplayFile::default();
-    file.push(traces::fixture(&signature, recording));
+    file.push(replay);
     let timeline = file.timeline(0).map_err(|error| refused(&error))?;
     let mut programs = Programs::new(debug_files());
     programs.add(&timeline);

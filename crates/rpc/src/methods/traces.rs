@@ -1,11 +1,9 @@
 //! What a transaction did: as a tree of calls with compute units and changes, or as a replay.
 
-use selkie::fixture::{Fixture, StateBefore};
-use selkie_node::{AccountDiff, Frame, Recording, SimulateOptions, Trace};
+use selkie_node::{AccountDiff, Frame, SimulateOptions, Trace};
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
-use solana_signature::Signature;
 
 use crate::{
     config::SendConfig,
@@ -24,18 +22,9 @@ pub(super) fn trace_transaction(call: &Call<'_>, params: &mut Params) -> Result<
 /// Returns the replay file of a landed transaction; null if it is not in the history.
 pub(super) fn replay_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let signature = params.signature(0)?;
-    let recording = call.node.recording(&signature);
-    let recording = recording.map_err(|error| RpcError::refused(error.to_string()))?;
-    Ok(recording.map_or(Value::Null, |it| format!("{}\n", fixture(&signature, it)).into()))
-}
-
-pub(super) fn fixture(signature: &Signature, recording: Recording) -> Fixture {
-    let Recording { landed, processed, environment, accounts, is_blockhash_recent, is_signed } =
-        recording;
-    let state =
-        StateBefore { environment, accounts, is_blockhash_recent, verifies_signatures: is_signed };
-    let transaction = landed.transaction.clone();
-    Fixture::of_processed(&signature.to_string(), state, transaction, processed)
+    let replay = call.node.replay(&signature);
+    let replay = replay.map_err(|error| RpcError::refused(error.to_string()))?;
+    Ok(replay.map_or(Value::Null, |it| format!("{it}\n").into()))
 }
 
 /// Simulates a transaction with the newest blockhash and without signatures, and returns its trace.

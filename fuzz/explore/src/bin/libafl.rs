@@ -18,15 +18,15 @@ use libafl::{
 };
 use libafl_bolts::{ToSlice, rands::StdRand, tuples::tuple_list};
 use selkie_explore::{Harness, folder};
-use selkie_fuzz_explore::fixture;
+use selkie_fuzz_explore::target;
 
 const MAP_BYTES: usize = 1 << 16;
 static mut MAP: [u8; MAP_BYTES] = [0; MAP_BYTES];
 
 fn main() -> Result<(), Box<dyn core::error::Error>> {
     let seed = std::env::args().nth(1).map_or(Ok(0), |it| it.parse())?;
-    let fixture = fixture();
-    let harness = RefCell::new(Harness::new(&fixture));
+    let target = target();
+    let harness = RefCell::new(Harness::new(&target));
     let mut run = |input: &BytesInput| {
         let mut harness = harness.borrow_mut();
         let case = harness.case(input.target_bytes().to_slice());

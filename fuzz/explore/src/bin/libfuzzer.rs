@@ -6,16 +6,16 @@
 use std::{cell::RefCell, path::Path, sync::LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use selkie_explore::{Fixture, Harness, folder};
+use selkie_explore::{Target, Harness, folder};
 
 /// The counters. libFuzzer clears them before each run and reads them after it.
 #[unsafe(link_section = "__libfuzzer_extra_counters")]
 static mut MAP: [u8; 1 << 16] = [0; 1 << 16];
 
-static FIXTURE: LazyLock<Fixture> = LazyLock::new(selkie_fuzz_explore::fixture);
+static TARGET: LazyLock<Target> = LazyLock::new(selkie_fuzz_explore::target);
 
 thread_local! {
-    static HARNESS: RefCell<Harness<'static>> = RefCell::new(Harness::new(&FIXTURE));
+    static HARNESS: RefCell<Harness<'static>> = RefCell::new(Harness::new(&TARGET));
 }
 
 fuzz_target!(|input: &[u8]| {

@@ -1,6 +1,7 @@
 //! Decodes the data of well-known accounts.
 
 use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system};
+use selkie_client::amount;
 use selkie_layout::{
     kind::read_fields,
     lookup_table::LookupTable,
@@ -10,7 +11,7 @@ use selkie_layout::{
 };
 use serde_json::{Map, Value};
 
-use crate::{amount, session::Session};
+use crate::session::Session;
 
 /// The type of an account and its fields.
 pub(super) struct Decoded {

@@ -1,164 +1,30 @@
 //! `selkie batch verify`.
 
-use std::{collections::HashSet, io::Write as _, path::PathBuf};
+use std::io::Write as _;
 
-use anyhow::{Context as _, Result};
-use arrow_array::{RecordBatch, cast::AsArray as _};
-use selkie_batch::{Digest, check_results, schema::column};
-use serde_json::json;
+use anyhow::Result;
+use selkie_batch::folder::{self, Verification};
+use selkie_isa::plural::count;
 
-use super::{
-    is_unusable,
-    shards::{self, ITEMS},
-    table::Table,
-};
 use crate::{
     args::batch::BatchVerifyArgs,
-    render::count,
     ui::{BAD, GOOD, Status, Ui},
 };
 
-/// How many ids are in memory at once. More are compared in several passes.
-const IDS_AT_ONCE: u64 = 4_000_000;
-/// How many rows are read at once.
-const ROWS_AT_ONCE: usize = 8192;
-
-const COLUMNS: [&str; 4] = [column::ITEM_ID, column::STATUS, column::EFFECTS_HASH, column::MATCHES];
-
-pub(crate) fn run(ui: &mut Ui, args: &BatchVerifyArgs) -> Result<Status> {
-    let results = shards::required(&args.results)?;
-    let found = Found::read(&results)?;
-    let distinct = distinct(&results)?;
-    let mut problems = found.problems(distinct, args.allow_unusable);
-    if let Some(items) = &args.items {
-        let expected = ids(&shards::required(&items.join(ITEMS))?)?;
-        problems.extend(found.compare(&expected));
-    }
+pub(super) fn run(ui: &mut Ui, args: &BatchVerifyArgs) -> Result<Status> {
+    let mut found = folder::verify(&args.results, args.items.as_deref(), args.allow_unusable)?;
     let hex = found.digest.to_hex();
     if let Some(wanted) = args.digest.as_ref().filter(|it| **it != hex) {
-        problems.push(format!("the digest should be {wanted}"));
+        found.problems.push(format!("the digest should be {wanted}"));
     }
     if ui.json {
-        ui.object(&json!({
-            "items": found.digest.items,
-            "distinct": distinct,
-            "unexpected": found.unexpected,
-            "unusable": found.unusable,
-            "digest": hex,
-            "problems": problems,
-        }))?;
+        ui.object(&found.json())?;
     } else {
+        let Verification { digest, distinct, problems, .. } = &found;
         let style = if problems.is_empty() { GOOD } else { BAD };
-        writeln!(ui.out, "{}, {distinct} distinct", count(found.digest.items, "result"))?;
+        writeln!(ui.out, "{}, {distinct} distinct", count(digest.items, "result"))?;
         problems.iter().try_for_each(|it| writeln!(ui.out, "{BAD}{it}{BAD:#}"))?;
         writeln!(ui.out, "digest {style}{hex}{style:#}")?;
     }
-    Ok(Status::of(problems.is_empty()))
-}
-
-/// What files of results contain.
-#[derive(Default)]
-struct Found {
-    digest: Digest,
-    /// The digest of the ids alone.
-    ids: Digest,
-    /// Results that are not the expected ones.
-    unexpected: u64,
-    /// Items that are malformed or on which the engine crashed.
-    unusable: u64,
-}
-
-impl Found {
-    fn read(files: &[PathBuf]) -> Result<Self> {
-        let mut found = Self::default();
-        for path in files {
-            let mut table = Table::open(path, Some(&COLUMNS), ROWS_AT_ONCE)?;
-            while let Some(batch) = table.next()? {
-                found.add(&batch).with_context(|| format!("cannot use {}", path.display()))?;
-            }
-        }
-        Ok(found)
-    }
-
-    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
-        check_results(batch, &COLUMNS)?;
-        self.digest.add(batch)?;
-        add_ids(&mut self.ids, batch);
-        let column = |name| batch.column_by_name(name).expect("the columns were checked");
-        let matches = column(column::MATCHES).as_boolean().iter();
-        self.unexpected += matches.filter(|it| *it == Some(false)).count() as u64;
-        let statuses = column(column::STATUS).as_string::<i32>().iter();
-        self.unusable += statuses.flatten().filter(|it| is_unusable(it)).count() as u64;
-        Ok(())
-    }
-
-    /// Returns what is wrong with the results themselves.
-    fn problems(&self, distinct: u64, allows_unusable: bool) -> Vec<String> {
-        let mut problems = Vec::new();
-        if distinct != self.digest.items {
-            let doubled = self.digest.items.saturating_sub(distinct);
-            problems.push(format!("{} more than once", count(doubled, "item")));
-        }
-        if self.unexpected > 0 {
-            problems.push(format!("{} not as expected", count(self.unexpected, "result")));
-        }
-        if self.unusable > 0 && !allows_unusable {
-            let unusable = count(self.unusable, "item");
-            problems.push(format!("{unusable} malformed, or the engine crashed on them"));
-        }
-        problems
-    }
-
-    /// Returns how the ids differ from those of the items.
-    fn compare(&self, items: &Digest) -> Option<String> {
-        if self.ids.items != items.items {
-            let (results, items) = (count(self.ids.items, "result"), count(items.items, "item"));
-            return Some(format!("{results} for {items}"));
-        }
-        (self.ids != *items).then(|| "the results are those of other items".to_owned())
-    }
-}
-
-/// Returns the digest of the ids in files of items.
-pub(super) fn ids(files: &[PathBuf]) -> Result<Digest> {
-    let mut digest = Digest::default();
-    for path in files {
-        let mut table = Table::open(path, Some(&[column::ITEM_ID]), ROWS_AT_ONCE)?;
-        while let Some(batch) = table.next()? {
-            check_results(&batch, &[column::ITEM_ID])
-                .with_context(|| format!("cannot use {}", path.display()))?;
-            add_ids(&mut digest, &batch);
-        }
-    }
-    Ok(digest)
-}
-
-fn add_ids(digest: &mut Digest, batch: &RecordBatch) {
-    let ids = batch.column_by_name(column::ITEM_ID).expect("the columns were checked");
-    let ids = ids.as_binary::<i32>().iter();
-    ids.for_each(|id| digest.add_result(id.unwrap_or_default(), &[]));
-}
-
-/// Counts the different ids. Each pass over the files counts those of one range of first bytes.
-fn distinct(files: &[PathBuf]) -> Result<u64> {
-    let passes = shards::rows(files)?.div_ceil(IDS_AT_ONCE).clamp(1, 256);
-    let mut distinct = 0;
-    for pass in 0..passes {
-        let mut ids = HashSet::new();
-        for path in files {
-            let mut table = Table::open(path, Some(&[column::ITEM_ID]), ROWS_AT_ONCE)?;
-            while let Some(batch) = table.next()? {
-                check_results(&batch, &[column::ITEM_ID])
-                    .with_context(|| format!("cannot use {}", path.display()))?;
-                let column = batch.column(0).as_binary::<i32>();
-                let own = column.iter().flatten().filter(|id| {
-                    let first = id.first().copied().unwrap_or_default();
-                    u64::from(first) * passes / 256 == pass
-                });
-                ids.extend(own.map(<[u8]>::to_vec));
-            }
-        }
-        distinct += ids.len() as u64;
-    }
-    Ok(distinct)
+    Ok(Status::of(found.problems.is_empty()))
 }

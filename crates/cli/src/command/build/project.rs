@@ -19,6 +19,7 @@ use selkie_build::{
 };
 use selkie_inspect::{SourceMap, remember_built};
 use selkie_link::Statics;
+use selkie_replay::recordings::target_folders;
 use selkie_svm::{FeatureSet, Purpose, check_file};
 use serde_json::{Value, json};
 
@@ -27,7 +28,6 @@ use crate::{
     command::{check, link},
     effects, files, folders, keys,
     program::{assemble, diagnostics_json, read, show_diagnostics},
-    recordings::target_folders,
     ui::{Advise as _, DIM, Ui},
 };
 

@@ -6,6 +6,7 @@
 //! regular files alone, as all that opens files by `selkie_isa::input`, and no other server than the one
 //! that the user has named.
 
+use selkie_isa::failure::Failure;
 use std::{
     cell::Cell,
     io::{self, BufReader, Read},
@@ -144,18 +145,19 @@ struct Guarded {
 }
 
 impl Surroundings for Guarded {
-    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, String> {
+    fn open(&mut self, arguments: &LaunchArguments) -> Result<Session, Failure> {
         let given = arguments.token.as_deref().unwrap_or_default();
         if !is_same(given.as_bytes(), self.token.as_bytes()) {
             let why = "the configuration has no `token`, or a wrong one: it is what `selkie dap --port` \
                        prints when it starts, or takes by --token";
-            return Err(why.to_owned());
+            return Err(why.into());
         }
         if let Some(url) = arguments.url.as_ref().filter(|it| self.url.as_ref() != Some(*it)) {
             return Err(format!(
                 "a session over a port takes no transactions from {url}: start the adapter with \
                  `selkie dap --port PORT --url {url}`"
-            ));
+            )
+            .into());
         }
         let url = self.url.clone();
         let session = self.disk.open_from(arguments, url.as_deref())?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use selkie::{AccountSharedData, FeatureSet, Pubkey, ReadableAccount as _};
 use selkie_node::Fetch;
 
-use crate::client::Client;
+use selkie_client::Client;
 
 /// Another cluster's RPC server.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Remote(Client);
 impl Remote {
     /// Takes a URL or the name of a cluster.
     pub(super) fn new(url: &str) -> Result<Self> {
-        Client::new(url).map(Self)
+        Ok(Self(Client::new(url)?))
     }
 
     /// Returns accounts that have to exist, and the programdata accounts of programs among them.
@@ -55,12 +55,12 @@ impl Remote {
 
     /// Returns the current slot there.
     pub(super) fn slot(&self) -> Result<u64> {
-        self.0.slot()
+        Ok(self.0.slot()?)
     }
 
     /// Returns the features that are active there.
     pub(super) fn features(&self) -> Result<FeatureSet> {
-        self.0.features()
+        Ok(self.0.features()?)
     }
 }
 

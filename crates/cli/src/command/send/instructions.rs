@@ -2,12 +2,12 @@
 
 use anyhow::{Context as _, Result, bail};
 use selkie::{AccountMeta, Instruction, Keypair};
+use selkie_client::data;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
     args::send::{InstructionArgs, split_flags},
-    data,
     names::Names,
     scenario::Data,
     ui::Advise as _,

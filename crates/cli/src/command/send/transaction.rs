@@ -40,11 +40,11 @@ mod tests {
     };
 
     use super::*;
-    use crate::sent;
+    use selkie_client::sign;
 
     /// Reads a message, signed, in each of its forms; and sends it.
     fn check(svm: &mut Svm, message: VersionedMessage) {
-        let transaction = sent::sign(message, &[&keypair("alice")]);
+        let transaction = sign::sign(message, &[&keypair("alice")]);
         let wire = to_wire(&transaction).expect("it can be written");
         let base64 = format!("{}\n", BASE64_STANDARD.encode(&wire));
         let base58 = bs58::encode(&wire).into_string();

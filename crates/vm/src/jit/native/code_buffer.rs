@@ -65,7 +65,7 @@ impl CodeBuffer {
         Self { code, at: 0 }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(super) fn reserve(&mut self) {
         if self.at + RESERVE_BYTES > self.code.len() {
             self.grow();
@@ -78,7 +78,7 @@ impl CodeBuffer {
         self.code.resize(len, 0);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     #[allow(clippy::cast_possible_truncation, reason = "code of 4 GiB does not fit the host")]
     pub(super) fn here(&self) -> u32 {
         self.at as u32
@@ -89,24 +89,24 @@ impl CodeBuffer {
     }
 
     /// Returns four bytes that are already written.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(super) fn word(&mut self, at: u32) -> &mut [u8; 4] {
         self.code[at as usize..].first_chunk_mut().expect("it is written")
     }
 
     /// Returns the next sixteen bytes, to be written before [`CodeBuffer::advance`].
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(super) fn next(&mut self) -> &mut [u8; 16] {
         self.code[self.at..].first_chunk_mut().expect("reserved before")
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(super) fn advance(&mut self, len: usize) {
         self.at += len;
     }
 
     /// Writes the low `len` of eight bytes.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(super) fn put(&mut self, bytes: u64, len: usize) {
         self.next()[..8].copy_from_slice(&bytes.to_le_bytes());
         self.advance(len);

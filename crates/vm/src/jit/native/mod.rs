@@ -31,6 +31,7 @@ mod code_buffer;
 mod context;
 mod exits;
 mod instruction_cache;
+mod memory_operation;
 mod shape;
 mod units;
 mod writer;

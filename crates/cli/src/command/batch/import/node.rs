@@ -1,17 +1,15 @@
 //! The newest transactions of a running node.
 
+use selkie_client::{Client, LIST_BYTES_MAX};
 use std::path::Path;
 
 use anyhow::Result;
+use selkie_batch::import::Importer;
 use selkie_node::RECORDED_BLOCKS_MAX;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Importer;
-use crate::{
-    client::{Client, LIST_BYTES_MAX},
-    replays,
-};
+use crate::replays;
 
 /// The most slots that servers look for blocks in.
 const SLOTS_MAX: u64 = 500_000;

@@ -20,12 +20,12 @@ impl Encode for Encoder {
         Self(CodeBuffer::new(capacity))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn reserve(&mut self) {
         self.0.reserve();
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn here(&self) -> u32 {
         self.0.here()
     }
@@ -61,18 +61,18 @@ fn fields(d: Reg, n: Reg, m: Reg) -> u32 {
 }
 
 impl Encoder {
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn put(&mut self, word: u32) {
         self.0.put(u64::from(word), 4);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn arith(&mut self, bits: Bits, op: Arith, d: Reg, n: Reg, m: Reg) {
         self.put(long(bits) | (op as u32) << 24 | fields(d, n, m));
     }
 
     /// The second operand is shifted.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn arith_shifted(
         &mut self,
         op: Arith,
@@ -86,7 +86,7 @@ impl Encoder {
 
     /// An addition or subtraction of a number, in one instruction if possible, else by way of a
     /// register. Where the flags are set, they are those of the operation.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn add_imm(&mut self, bits: Bits, op: Arith, d: Reg, n: Reg, number: i64) {
         let opposite = match op {
             Arith::Add => Arith::Sub,
@@ -110,12 +110,12 @@ impl Encoder {
     }
 
     /// A logical operation on a number that has the form of [`logical_imm`].
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn logical(&mut self, bits: Bits, op: Arith, d: Reg, n: Reg, imm: u32) {
         self.put(long(bits) | (op as u32 + 8) << 24 | imm | fields(d, n, Reg::X0));
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn mov(&mut self, bits: Bits, d: Reg, m: Reg) {
         self.arith(bits, Arith::Orr, d, Reg::Zero, m);
     }
@@ -126,7 +126,7 @@ impl Encoder {
     }
 
     /// Uses the fewest instructions. Does not change the flags.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn mov_imm(&mut self, d: Reg, number: u64) {
         let chunk = |number: u64, index: u32| {
             let [low, high, ..] = (number >> (16 * index)).to_le_bytes();
@@ -156,31 +156,31 @@ impl Encoder {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn mov_wide(&mut self, opcode: u32, d: Reg, index: u32, chunk: u32) {
         self.put(opcode | index << 21 | chunk << 5 | d as u32);
     }
 
     /// Bits `low` to `high` of a register, zero-extended.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn bits_of(&mut self, bits: Bits, d: Reg, n: Reg, low: u32, high: u32) {
         self.bitfield(0x5300_0000, bits, d, n, [low, high]);
     }
 
     /// Sign-extends the low half of a register.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn sign_extend(&mut self, d: Reg, n: Reg) {
         self.bitfield(0x1300_0000, Bits::B64, d, n, [0, 31]);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn bitfield(&mut self, op: u32, bits: Bits, d: Reg, n: Reg, [rotation, last]: [u32; 2]) {
         let fields = fields(d, n, Reg::X0) | rotation << 16 | last << 10;
         self.put(long(bits) | op | (bits as u32) << 22 | fields);
     }
 
     /// Shifts by a constant less than the width.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn shift_imm(&mut self, bits: Bits, op: Shift, d: Reg, n: Reg, count: u32) {
         let width = if bits == Bits::B64 { 64 } else { 32 };
         match op {
@@ -194,7 +194,7 @@ impl Encoder {
     }
 
     /// Shifts by a register, modulo the width.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn shift(&mut self, bits: Bits, op: Shift, d: Reg, n: Reg, m: Reg) {
         self.put(long(bits) | 0x1ac0_2000 | (op as u32) << 10 | fields(d, n, m));
     }
@@ -204,7 +204,7 @@ impl Encoder {
         self.put(long(bits) | 0x1ac0_0800 | u32::from(signed) << 10 | fields(d, n, m));
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn multiply(&mut self, bits: Bits, d: Reg, n: Reg, m: Reg) {
         self.put(long(bits) | 0x1b00_7c00 | fields(d, n, m));
     }
@@ -231,18 +231,18 @@ impl Encoder {
     }
 
     /// Loads 1, 2, 4 or 8 bytes, zero-extended; `size` is the logarithm.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn load(&mut self, size: u8, t: Reg, base: Reg, offset: i32) {
         self.access(size, 0x40_0000, t, base, offset);
     }
 
     /// Stores the low 1, 2, 4 or 8 bytes; `size` is the logarithm.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn store(&mut self, size: u8, t: Reg, base: Reg, offset: i32) {
         self.access(size, 0, t, base, offset);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn access(&mut self, size: u8, direction: u32, t: Reg, base: Reg, offset: i32) {
         let head = u32::from(size) << 30 | direction;
         let unsigned = offset.cast_unsigned();
@@ -265,13 +265,13 @@ impl Encoder {
     }
 
     /// Loads eight bytes at `base + 8 * index`.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn load_entry(&mut self, t: Reg, base: Reg, index: Reg) {
         self.put(0xf860_7800 | fields(t, base, index));
     }
 
     /// Loads or stores two registers. The offset is a multiple of 8 between -512 and 504.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn pair(
         &mut self,
         is_load: bool,
@@ -286,17 +286,17 @@ impl Encoder {
     }
 
     /// Returns from a call, to the address in a register.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn ret(&mut self, to: Reg) {
         self.put(0xd65f_0000 | (to as u32) << 5);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump_reg(&mut self, target: Reg) {
         self.put(0xd61f_0000 | (target as u32) << 5);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn call_reg(&mut self, target: Reg) {
         self.put(0xd63f_0000 | (target as u32) << 5);
     }
@@ -311,7 +311,7 @@ impl Encoder {
         self.put(0);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn branch(&mut self, word: u32) -> Patch {
         let patch = Patch(self.here());
         self.put(word);
@@ -319,19 +319,19 @@ impl Encoder {
     }
 
     /// Reaches 128 MiB.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump(&mut self) -> Patch {
         self.branch(0x1400_0000)
     }
 
     /// Reaches 128 MiB.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn call(&mut self) -> Patch {
         self.branch(0x9400_0000)
     }
 
     /// Reaches 1 MiB.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump_when(&mut self, when: When) -> Patch {
         self.branch(match when {
             When::Flag(flag) => 0x5400_0000 | flag as u32,
@@ -353,20 +353,20 @@ impl Encoder {
         jump
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump_if(&mut self, flag: Flag) -> Patch {
         self.jump_when(When::Flag(flag))
     }
 
     /// Jumps to code that is already written.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump_to(&mut self, target: u32) {
         let jump = self.jump();
         self.patch(jump, target);
     }
 
     /// Calls code that is already written.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn call_to(&mut self, target: u32) {
         let call = self.call();
         self.patch(call, target);

@@ -103,12 +103,12 @@ impl Encode for Encoder {
         Self { code: CodeBuffer::new(capacity), flags: (Reg::Rcx, 0) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn reserve(&mut self) {
         self.code.reserve();
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn here(&self) -> u32 {
         self.code.here()
     }
@@ -117,12 +117,12 @@ impl Encode for Encoder {
         self.code.bytes()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn nop(&mut self) {
         self.put(0x90, 1);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn patch(&mut self, Patch(at): Patch, target: u32) {
         let distance = target.wrapping_sub(at + 4);
         *self.code.word(at) = distance.to_le_bytes();
@@ -132,13 +132,13 @@ impl Encode for Encoder {
 #[rustfmt::skip]
 impl Encoder {
     /// Writes the low `len` of eight bytes.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn put(&mut self, bytes: u64, len: usize) {
         self.code.put(bytes, len);
     }
 
     /// Writes the low bytes of two numbers.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn put_both(&mut self, first: u64, first_len: usize, second: i32, second_len: usize) {
         let bytes = self.code.next();
         bytes[..8].copy_from_slice(&first.to_le_bytes());
@@ -148,7 +148,7 @@ impl Encoder {
         self.code.advance(first_len + second_len);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn put_i32(&mut self, value: i32) {
         self.put(u64::from(value.cast_unsigned()), 4);
     }
@@ -156,7 +156,7 @@ impl Encoder {
     /// Returns the bytes before the operands and their length in bits: a prefix, REX, and an opcode
     /// of one byte, or of two beginning with `0f`. Computed without branches, which would be
     /// mispredicted.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn head(prefix: u64, rex: u8, byte: bool, opcode: u64) -> (u64, u32) {
         let prefix_bits = if prefix != 0 { 8 } else { 0 };
         // Without REX, 4 to 7 name the second-lowest bytes of other registers.
@@ -169,7 +169,7 @@ impl Encoder {
     }
 
     /// Writes opcode and operands: a register and another.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn with_reg(&mut self, bits: Bits, prefix: u64, opcode: u64, reg: u8, rm: Reg, byte: bool) {
         let rm = rm as u8;
         let rex = (bits as u8) << 3 | (reg >> 3) << 2 | rm >> 3;
@@ -179,7 +179,7 @@ impl Encoder {
     }
 
     /// Writes opcode and operands: a register and a memory operand.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn with_mem(&mut self, bits: Bits, prefix: u64, opcode: u64, reg: u8, mem: Mem, byte: bool) {
         let base = mem.base as u8;
         let index = mem.index.map_or(0, |index| index as u8);
@@ -196,7 +196,7 @@ impl Encoder {
     }
 
     /// Returns the mode of a displacement, and its length in bytes.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn disp_mode(mem: Mem) -> (u8, usize) {
         // rbp and r13 as a base need a displacement.
         let none = mem.disp == 0 && mem.base as u8 & 7 != 5;
@@ -205,13 +205,13 @@ impl Encoder {
         if none { (0, 0) } else { (mode, bytes) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn arith(&mut self, bits: Bits, op: Arith, dst: Reg, src: Reg) {
         self.with_reg(bits, 0, (op as u64) << 3 | 1, src as u8, dst, false);
     }
 
     /// The immediate is sign-extended.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn arith_imm(&mut self, bits: Bits, op: Arith, dst: Reg, imm: i32) {
         let short = i8::try_from(imm).is_ok();
         let (opcode, bytes) = if short { (0x83, 1) } else { (0x81, 4) };
@@ -220,45 +220,45 @@ impl Encoder {
     }
 
     /// The right-hand operand is in memory.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn arith_mem(&mut self, bits: Bits, op: Arith, dst: Reg, src: Mem) {
         self.with_mem(bits, 0, (op as u64) << 3 | 3, dst as u8, src, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn test(&mut self, bits: Bits, a: Reg, b: Reg) {
         self.with_reg(bits, 0, 0x85, b as u8, a, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn test_imm(&mut self, bits: Bits, a: Reg, imm: i32) {
         self.with_reg(bits, 0, 0xf7, 0, a, false);
         self.put_i32(imm);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn test_mem(&mut self, a: Reg, mem: Mem) {
         self.with_mem(Bits::B64, 0, 0x85, a as u8, mem, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn mov(&mut self, bits: Bits, dst: Reg, src: Reg) {
         self.with_reg(bits, 0, 0x89, src as u8, dst, false);
     }
 
     /// Sign-extends the low half of a register.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn movsxd(&mut self, dst: Reg, src: Reg) {
         self.with_reg(Bits::B64, 0, 0x63, dst as u8, src, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn movzx16(&mut self, dst: Reg, src: Reg) {
         self.with_reg(Bits::B32, 0, 0xb70f, dst as u8, src, false);
     }
 
     /// Uses the shortest instruction. Does not change the flags.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn mov_imm(&mut self, dst: Reg, imm: u64) {
         let number = dst as u8;
         if let Ok(imm) = u32::try_from(imm) {
@@ -275,13 +275,13 @@ impl Encoder {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn lea(&mut self, dst: Reg, mem: Mem) {
         self.with_mem(Bits::B64, 0, 0x8d, dst as u8, mem, false);
     }
 
     /// `lea` of 32 bits.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn lea32(&mut self, dst: Reg, mem: Mem) {
         self.with_mem(Bits::B32, 0, 0x8d, dst as u8, mem, false);
     }
@@ -297,7 +297,7 @@ impl Encoder {
     }
 
     /// Loads 1, 2, 4 or 8 bytes, zero-extended; `size` is the logarithm.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn load(&mut self, size: u8, dst: Reg, mem: Mem) {
         match size {
             0 => self.with_mem(Bits::B32, 0, 0xb60f, dst as u8, mem, false),
@@ -308,7 +308,7 @@ impl Encoder {
     }
 
     /// Stores the low 1, 2, 4 or 8 bytes; `size` is the logarithm.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn store(&mut self, size: u8, mem: Mem, src: Reg) {
         match size {
             0 => self.with_mem(Bits::B32, 0, 0x88, src as u8, mem, src as u8 >= 4),
@@ -319,7 +319,7 @@ impl Encoder {
     }
 
     /// Stores the low 1, 2, 4 or, sign-extended, 8 bytes of an immediate.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn store_imm(&mut self, size: u8, mem: Mem, imm: i32) {
         let bytes = u64::from(imm.cast_unsigned());
         match size {
@@ -335,39 +335,39 @@ impl Encoder {
         self.with_mem(Bits::B32, 0, 0xfe, 0, mem, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn shift_imm(&mut self, bits: Bits, op: Shift, dst: Reg, count: u8) {
         self.with_reg(bits, 0, 0xc1, op as u8, dst, false);
         self.put(u64::from(count), 1);
     }
 
     /// Shifts by `cl`.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn shift_cl(&mut self, bits: Bits, op: Shift, dst: Reg) {
         self.with_reg(bits, 0, 0xd3, op as u8, dst, false);
     }
 
     /// Swaps the bytes of the low 16 bits.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn rol16_by_8(&mut self, dst: Reg) {
         self.with_reg(Bits::B32, 0x66, 0xc1, Shift::Rol as u8, dst, false);
         self.put(8, 1);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn bswap(&mut self, bits: Bits, dst: Reg) {
         let number = dst as u8;
         let rex = u64::from(0x40 | (bits as u8) << 3 | number >> 3);
         self.put(rex | 0x0f << 8 | u64::from(0xc8 | number & 7) << 16, 3);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn unary(&mut self, bits: Bits, op: Unary, operand: Reg) {
         self.with_reg(bits, 0, 0xf7, op as u8, operand, false);
     }
 
     /// Sign-extends `rax` into `rdx`.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn cqo(&mut self, bits: Bits) {
         match bits {
             Bits::B32 => self.put(0x99, 1),
@@ -375,12 +375,12 @@ impl Encoder {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn imul(&mut self, bits: Bits, dst: Reg, src: Reg) {
         self.with_reg(bits, 0, 0xaf0f, dst as u8, src, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn imul_imm(&mut self, bits: Bits, dst: Reg, src: Reg, imm: i32) {
         if let Ok(imm) = i8::try_from(imm) {
             self.with_reg(bits, 0, 0x6b, dst as u8, src, false);
@@ -392,7 +392,7 @@ impl Encoder {
     }
 
     /// The three-byte prefix of BMI2 instructions, opcode and operands.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn vex(&mut self, bits: Bits, pp: u64, opcode: u64, [reg, second]: [Reg; 2], operand: [u8; 2]) {
         let ([base, index], w) = (operand, bits as u64);
         let (reg, second) = (reg as u8, second as u8);
@@ -403,7 +403,7 @@ impl Encoder {
     }
 
     /// Collects the bits of `src` that a mask in memory selects (BMI2).
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn pext(&mut self, dst: Reg, src: Reg, mask: Mem) {
         let base = mask.base as u8;
         let index = mask.index.map_or(0, |index| index as u8);
@@ -420,7 +420,7 @@ impl Encoder {
     }
 
     /// Shifts by a register, with no flags (BMI2).
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn shift_by(&mut self, bits: Bits, op: Shift, dst: Reg, src: Reg, count: Reg) {
         let pp = match op { Shift::Shl => 1, Shift::Sar => 2, Shift::Shr | Shift::Rol => 3 };
         debug_assert!(op != Shift::Rol, "no such instruction");
@@ -428,21 +428,21 @@ impl Encoder {
         self.put(u64::from(0xc0 | (dst as u8 & 7) << 3 | src as u8 & 7), 1);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn push(&mut self, reg: Reg) {
         let number = reg as u8;
         let opcode = u64::from(0x50 | number & 7);
         if number < 8 { self.put(opcode, 1) } else { self.put(0x41 | opcode << 8, 2) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn pop(&mut self, reg: Reg) {
         let number = reg as u8;
         let opcode = u64::from(0x58 | number & 7);
         if number < 8 { self.put(opcode, 1) } else { self.put(0x41 | opcode << 8, 2) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn ret(&mut self) {
         self.put(0xc3, 1);
     }
@@ -452,39 +452,39 @@ impl Encoder {
         self.put(0x0b0f, 2);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump_reg(&mut self, target: Reg) {
         self.with_reg(Bits::B32, 0, 0xff, 4, target, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn call_reg(&mut self, target: Reg) {
         self.with_reg(Bits::B32, 0, 0xff, 2, target, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn call_mem(&mut self, target: Mem) {
         self.with_mem(Bits::B32, 0, 0xff, 2, target, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump_mem(&mut self, target: Mem) {
         self.with_mem(Bits::B32, 0, 0xff, 4, target, false);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump(&mut self) -> Patch {
         self.put(0xe9, 5);
         Patch(self.here() - 4)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn call(&mut self) -> Patch {
         self.put(0xe8, 5);
         Patch(self.here() - 4)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn jump_if(&mut self, flag: Flag) -> Patch {
         self.put(0x0f | (0x80 | flag as u64) << 8, 6);
         Patch(self.here() - 4)
@@ -512,13 +512,13 @@ impl Encoder {
         i8::try_from(distance).ok().map(|distance| distance.cast_unsigned().into())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     pub(crate) fn call_to(&mut self, target: u32) {
         self.put(0xe8 | self.distance(target, 5) << 8, 5);
     }
 
     /// Returns the displacement to a target from the end of an instruction of `len` bytes.
-    #[inline(always)]
+    #[cfg_attr(not(unoptimized), inline(always))]
     fn distance(&self, target: u32, len: u32) -> u64 {
         target.wrapping_sub(self.here() + len).into()
     }

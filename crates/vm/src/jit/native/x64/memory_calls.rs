@@ -5,8 +5,6 @@
 
 use core::mem::offset_of;
 
-use selkie_elf::SyscallId;
-
 use super::{
     encoder::{Arith, Bits, Flag, Mem, Reg, Shift, Unary},
     registers::{METER, REGISTERS, SCRATCH, WINDOW_SHIFT, WINDOWS_MASK},
@@ -17,6 +15,7 @@ use crate::{
     jit::native::{
         code_buffer::{Encode as _, Patch},
         context::Context,
+        memory_operation::{Len, MemoryOperation},
     },
 };
 
@@ -33,51 +32,9 @@ const DATA: Reg = Reg::Rax;
 const LEFT: Reg = R0;
 const RIGHT: Reg = R5;
 
-/// The operations, in the order of `MemoryCalls::ids`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MemoryOperation {
-    Copy,
-    Move,
-    Set,
-    Compare,
-}
-
-const ALL: [MemoryOperation; 4] =
-    [MemoryOperation::Copy, MemoryOperation::Move, MemoryOperation::Set, MemoryOperation::Compare];
-
-/// The length of an access.
-#[derive(Clone, Copy)]
-enum Len {
-    /// The value of r3.
-    R3,
-    /// The four bytes of an `i32`.
-    I32,
-}
-
 impl Writer<'_> {
-    /// Returns the routine for a syscall, if it is one of these.
-    pub(super) fn memory_routine(&self, id: u32) -> Option<u32> {
-        let ids = self.shape.memory_calls.ids();
-        let is_it = |known: &Option<SyscallId>| known.is_some_and(|known| u32::from(known.0) == id);
-        let index = ids.iter().position(is_it).filter(|_| self.has_memory_routines())?;
-        Some(self.routines.memory[index])
-    }
-
-    /// Returns whether there are such routines. Without a meter there are none, since they always
-    /// charge.
-    fn has_memory_routines(&self) -> bool {
-        self.shape.metered && self.shape.memory_calls.bytes_max > 0
-    }
-
     pub(super) fn memory_routines(&mut self) {
-        let ids = self.shape.memory_calls.ids();
-        for (index, operation) in ALL.into_iter().enumerate() {
-            if ids[index].is_some() && self.has_memory_routines() {
-                self.code.reserve();
-                self.routines.memory[index] = self.code.here();
-                self.write_memory_routine(operation);
-            }
-        }
+        self.write_memory_routines(Self::write_memory_routine);
     }
 
     pub(super) fn ways_to_memory_routines(&mut self) {

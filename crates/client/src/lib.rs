@@ -1,0 +1,34 @@
+//! Clusters that are worked on: one in a file, or a running one, with the names and keys beside it.
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`Cluster`] | a cluster in a file, or a copy of what is needed of a running one |
+//! | [`Client`] | a running cluster's JSON-RPC server |
+//! | [`Names`] | finds addresses and keys by what users call them |
+//! | [`programs`] | programs and buffers of a cluster |
+//! | [`DiskStore`] | programs on disk, ready to run for the next process |
+//! | [`sign`] | signatures of transactions |
+//! | [`keys`] | key files, in the format of `solana-keygen` |
+//! | [`amount`], [`data`], [`numbers`] | amounts, instruction data and numbers in the text of users |
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+pub mod amount;
+mod cluster;
+pub mod data;
+pub mod keys;
+mod names;
+pub mod numbers;
+pub mod programs;
+mod read;
+mod rpc;
+pub mod sign;
+mod store;
+
+pub use crate::{
+    cluster::{Cluster, Location, Signers, lookup_addresses},
+    names::{Names, PAYER, Payer},
+    read::read,
+    rpc::{Client, LIST_BYTES_MAX, Landed, REPLAY_BYTES_MAX},
+    store::{DiskStore, OpenError, Refusal, StoreStatistics, StoredFile},
+};

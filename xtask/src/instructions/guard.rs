@@ -1,0 +1,149 @@
+//! The counts of `testdata/instructions.tsv`, above which a change is not accepted unnoticed.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::{BENCHMARKS, Benchmark};
+use crate::{fixtures, print, repository, say, toolchains::provide};
+
+/// The counts: benchmark, row, and instructions of one repetition.
+const FILE: &str = "testdata/instructions.tsv";
+
+const HEADING: &str = "\
+# Instructions of one repetition of each row of the benchmarks, Selkie's side, machine code, x86-64.
+# `cargo xtask instructions --accept [ROW...]` writes them. Columns: benchmark; row; instructions.
+";
+
+/// How many hundredths more are no finding: counts differ a little from process to process, since machine
+/// code is hardened at random.
+const TOLERANCE: u64 = 2;
+
+/// The rows that stand for the others in CI. They take seconds each in valgrind.
+const SHORT: &[(&str, &str)] = &[
+    ("bench", "V3 leaf_call"),
+    ("bench", "V3 mem_mixed"),
+    ("bench", "invocation mov64, exit"),
+    ("bench", "transfer p-token"),
+    ("bench", "transfer spl_token 3.5.0"),
+    ("bench", "load p-token"),
+    ("bench", "verify p-token"),
+    ("bench", "compile+run p-token"),
+    ("bench-svm", "no-op program"),
+    ("bench-svm", "system transfer"),
+    ("bench-svm", "p-token transfer"),
+    ("bench-svm", "spl-token 3.5.0 transfer"),
+    ("bench-svm", "associated-token create"),
+];
+
+type Counts = BTreeMap<(String, String), u64>;
+
+/// Compares rows with their counts in the repository.
+pub(super) fn check(all: bool) -> Result<()> {
+    if !provide("valgrind", "valgrind") {
+        say("skipped: valgrind is not installed");
+        return Ok(());
+    }
+    fixtures::run(&[])?;
+    let kept = read()?;
+    let mut findings = Vec::new();
+    for (name, _) in BENCHMARKS {
+        let benchmark = Benchmark::named(name, "jit")?;
+        for row in benchmark.rows(&[])? {
+            if !all && !SHORT.contains(&(name, &row)) {
+                continue;
+            }
+            let count = benchmark.repetition(&row)?;
+            ensure!(count > 0, "{name}, {row}: nothing was counted");
+            let kept = kept.get(&((*name).to_owned(), row.clone())).copied();
+            say(&format!("{count:>12}  {row}"));
+            findings.extend(finding(name, &row, kept, count));
+        }
+    }
+    match findings.as_slice() {
+        [] => Ok(()),
+        findings => bail!("{}", findings.join("\n")),
+    }
+}
+
+/// What is wrong with a row's count, and what to do.
+fn finding(benchmark: &str, row: &str, kept: Option<u64>, count: u64) -> Option<String> {
+    let accept = format!("`cargo xtask instructions --accept \"{row}\"` accepts it");
+    let Some(kept) = kept else {
+        return Some(format!("{benchmark}, {row}: not in {FILE}: {count} instructions. {accept}."));
+    };
+    let is_more = count.saturating_mul(100) > kept.saturating_mul(100 + TOLERANCE);
+    let more = (count.saturating_sub(kept) as f64 / kept.max(1) as f64) * 100.0;
+    is_more.then(|| {
+        format!(
+            "{benchmark}, {row}: {count} instructions, {more:.1} % more than the {kept} of {FILE}. Find the change \
+             that costs them, by `cargo xtask instructions {benchmark} \"{row}\"` before and after it; if they buy \
+             something, {accept}."
+        )
+    })
+}
+
+/// Writes what rows execute today: those that are named, or all.
+pub(super) fn accept(named: &[String]) -> Result<()> {
+    ensure!(provide("valgrind", "valgrind"), "valgrind is not installed");
+    fixtures::run(&[])?;
+    let mut counts = if named.is_empty() { Counts::new() } else { read()? };
+    let mut found = 0;
+    for (name, _) in BENCHMARKS {
+        let benchmark = Benchmark::named(name, "jit")?;
+        for row in benchmark.rows(&[])? {
+            if !named.is_empty() && !named.contains(&row) {
+                continue;
+            }
+            let count = benchmark.repetition(&row)?;
+            ensure!(count > 0, "{name}, {row}: nothing was counted");
+            print(&format!("{count:>12}  {row}"));
+            counts.insert(((*name).to_owned(), row), count);
+            found += 1;
+        }
+    }
+    ensure!(found > 0, "no row is called {}", named.join(", "));
+    let lines = counts.iter().fold(HEADING.to_owned(), |mut text, ((benchmark, row), count)| {
+        let _ = writeln!(text, "{benchmark}\t{row}\t{count}");
+        text
+    });
+    fs::write(repository().join(FILE), lines).with_context(|| format!("cannot write {FILE}"))
+}
+
+fn read() -> Result<Counts> {
+    parse(&fs::read_to_string(repository().join(FILE)).context(FILE)?)
+}
+
+fn parse(text: &str) -> Result<Counts> {
+    let lines = text.lines().filter(|it| !it.starts_with('#'));
+    let row = |line: &str| {
+        let [benchmark, row, count] = line.split('\t').collect::<Vec<_>>()[..] else {
+            bail!("{FILE}: not three columns: {line}");
+        };
+        Ok(((benchmark.to_owned(), row.to_owned()), count.parse().context(line.to_owned())?))
+    };
+    lines.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_hundredths_more_are_accepted() {
+        assert_eq!(finding("bench-svm", "transfer", Some(1000), 1020), None);
+        assert_eq!(finding("bench-svm", "transfer", Some(1000), 500), None);
+        let found = finding("bench-svm", "transfer", Some(1000), 1021).unwrap();
+        let parts = ["transfer: 1021", "2.1 %", "the 1000 of", "--accept \"transfer\""];
+        assert!(parts.iter().all(|it| found.contains(it)), "{found}");
+        assert!(finding("bench", "new", None, 1).is_some_and(|it| it.contains("--accept \"new\"")));
+    }
+
+    #[test]
+    fn rows_that_stand_for_others_are_kept() {
+        let kept = read().unwrap();
+        for (benchmark, row) in SHORT {
+            assert!(kept.contains_key(&((*benchmark).to_owned(), (*row).to_owned())), "{row}");
+        }
+    }
+}
