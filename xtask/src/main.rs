@@ -33,6 +33,7 @@ mod upstream;
 mod vscode;
 mod walk;
 mod walkthroughs;
+mod web;
 mod wheel;
 mod wild;
 
@@ -124,6 +125,11 @@ const CHORES: &[Chore] = &[
         "vscode",
         "[--test | --vsce]  pack the extension for Visual Studio Code; compare it with what vsce packs",
         vscode::run,
+    ),
+    (
+        "web",
+        "[--check | --test [SELKIE]]  build the explorer that the node serves; compare it; open it in a browser",
+        web::run,
     ),
     (
         "matrix",

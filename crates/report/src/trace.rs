@@ -7,7 +7,7 @@ use core::{
 use std::io;
 
 use selkie::{Pubkey, TrapReport};
-use selkie_inspect::{Labels, instruction_text};
+use selkie_inspect::{Backtrace, Labels, instruction_text};
 use selkie_replay::{Invocation, Moment, Timeline, Visitor};
 use serde_json::{Value, json};
 
@@ -71,6 +71,21 @@ pub fn failure_place(timeline: &Timeline, programs: &Programs) -> Vec<String> {
         None
     };
     place.into_iter().flat_map(|(place, others)| [place].into_iter().chain(others)).collect()
+}
+
+/// Returns the program that failed and the functions around that place, as [`failure_place`] finds it.
+#[must_use]
+pub fn failure_backtrace(timeline: &Timeline, programs: &Programs) -> Option<(Pubkey, Backtrace)> {
+    let receipt = timeline.receipt();
+    if let Some(stopped) = &receipt.stopped {
+        let view = &programs.get(&stopped.program_id)?.view;
+        let report = TrapReport::new(&stopped.stop(), &view.elf, &view.map, &receipt.logs);
+        return Some((stopped.program_id, report.backtrace));
+    }
+    receipt.failed_instruction.as_ref()?;
+    let error = timeline.returned_error()?;
+    let place = error.locate(&programs.get(&error.program_id)?.view.map)?;
+    Some((error.program_id, place.backtrace))
 }
 
 /// Renders a line for each invocation, indented by its stack height.

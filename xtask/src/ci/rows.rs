@@ -81,6 +81,8 @@ pub(super) const ROWS: &[Row] = &[
         "cargo xtask clients", 0.5, work::clients),
     daily("vscode", &["crates/lsp", "crates/debug", "editors"],
         "cargo xtask vscode --test", 0.2, work::vscode),
+    daily("web", &["web", "crates/rpc"],
+        "cargo xtask web --check and --test", 1.5, work::web),
     daily("readers", &["crates/report", "crates/debug", "tests/readers"],
         "cargo xtask readers --ci", 0.3, work::readers),
     daily("python", &["bindings/python", "crates/batch"],

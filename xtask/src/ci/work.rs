@@ -10,7 +10,7 @@ use crate::{
     files::with_extension,
     fixtures, gdb, instructions, node_torture, npm, peers, ports, readers, repository, say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
-    tidy, toolchains, vscode, walk, walkthroughs,
+    tidy, toolchains, vscode, walk, walkthroughs, web,
 };
 
 /// The workspaces besides the product's, and members of theirs in other folders.
@@ -164,6 +164,10 @@ pub(super) fn clients(_: &Setting) -> Result<()> {
 
 pub(super) fn vscode(_: &Setting) -> Result<()> {
     with_npm(npm::is_installable(), || vscode::run(&words("--test")))
+}
+
+pub(super) fn web(setting: &Setting) -> Result<()> {
+    web::in_ci(setting.with_compilers)
 }
 
 pub(super) fn readers(setting: &Setting) -> Result<()> {

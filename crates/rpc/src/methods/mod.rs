@@ -4,6 +4,7 @@ mod accounts;
 mod call;
 mod cheats;
 mod cluster;
+mod explain;
 mod history;
 mod schedules;
 mod sending;

@@ -4,7 +4,7 @@
 use crate::methods::{
     accounts,
     call::{Handler, TextHandler, ValueHandler},
-    cheats, cluster, history, sending, tokens, traces, votes,
+    cheats, cluster, explain, history, sending, tokens, traces, votes,
 };
 
 /// Who may call a method.
@@ -176,6 +176,8 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_traceTransaction", "", "signature", "call tree with compute units per call, and changes of accounts; null if unknown", traces::trace_transaction),
     cheat("selkie_profileTransaction", "", "transaction, [config]", "the same of a simulation; the transaction is base64", traces::profile_transaction),
     cheat("selkie_replayTransaction", "", "signature", "the replay file of a landed transaction, as text; null if unknown, an error if the state before it is not kept", traces::replay_transaction),
+    cheat("selkie_explainTransaction", "", "signature", "where a landed transaction failed in sources that are on this machine, from running it again; null if unknown", explain::explain_transaction),
+    cheat("selkie_disassembleProgram", "", "program, [config]", "a program's version, functions with their stack use, and instructions with their lines: 2,000, or `{from, count}`", explain::disassemble_program),
     cheat("selkie_recentTransactions", "surfnet_getLocalSignatures", "[limit]", "signature, error and logs of the newest transactions", cheats::recent_transactions),
     cheat("selkie_nodeInfo", "surfnet_getSurfnetInfo", "", "what the node was started with", cheats::node_info),
 ];

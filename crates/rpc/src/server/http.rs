@@ -21,6 +21,7 @@ use crate::{
     server::{
         connections::{Busy, Permit},
         dispatch::Client,
+        pages,
         shared::{Peer, Shared},
         socket,
     },
@@ -29,7 +30,7 @@ use crate::{
 /// How long browsers may remember that they are allowed to ask.
 const CORS_SECONDS: u64 = 86_400;
 
-/// Returns the routes: requests, WebSocket, health and metrics.
+/// Returns the routes: requests, WebSocket, health, metrics, and pages for browsers.
 pub(super) fn router(shared: &Arc<Shared>) -> Router {
     // Any page may ask, as on agave; cheatcodes look at the origin themselves.
     let cors = CorsLayer::new()
@@ -37,7 +38,7 @@ pub(super) fn router(shared: &Arc<Shared>) -> Router {
         .allow_headers(AllowHeaders::mirror_request())
         .allow_methods([hyper::Method::POST, hyper::Method::GET])
         .max_age(core::time::Duration::from_secs(CORS_SECONDS));
-    Router::new()
+    pages::routes()
         .route("/", routing::post(post).get(upgrade))
         .route("/health", routing::get(health))
         .route("/metrics", routing::get(metrics))
@@ -151,6 +152,9 @@ async fn upgrade(
     let accepted = accept_key(request.headers());
     let upgrade = request.extensions_mut().remove::<OnUpgrade>();
     let (Some(accepted), Some(upgrade)) = (accepted, upgrade) else {
+        if let Some(page) = pages::page(request.headers()) {
+            return page;
+        }
         let text = "Used HTTP Method is not allowed. POST or OPTIONS is required\n";
         return (StatusCode::METHOD_NOT_ALLOWED, text).into_response();
     };

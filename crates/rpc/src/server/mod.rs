@@ -7,6 +7,7 @@ mod http;
 mod hub;
 mod metrics;
 mod notify;
+mod pages;
 mod payload;
 mod port;
 mod queue;

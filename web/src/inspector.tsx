@@ -1,0 +1,233 @@
+// A transaction that has not landed: decoded, and simulated on the node's newest state.
+
+import { useEffect, useState } from "preact/hooks";
+import { hex } from "./bytes";
+import { Calls } from "./calls";
+import { count, explainError, short } from "./format";
+import { decode, type Message } from "./message";
+import { param, setParam } from "./router";
+import { RpcError, rpc } from "./rpc";
+import { Balances, Diffs } from "./transaction";
+import type { Landed, Parsed, Trace } from "./types";
+import { Address, Copy, Facts, Failure, Json, Mark, Section, Status } from "./ui";
+
+/** Longer transactions are not put into the address. */
+const LINK_MAX = 4000;
+
+interface Simulated {
+  trace: Trace;
+  keys: string[];
+  inner?: { index: number; instructions: Parsed[] }[];
+}
+
+export function Inspector() {
+  const [text, setText] = useState(param("transaction"));
+  const [message, setMessage] = useState<Message>();
+  const [problem, setProblem] = useState("");
+  const [simulated, setSimulated] = useState<Simulated>();
+  const [error, setError] = useState<Error>();
+  const [isBusy, setBusy] = useState(false);
+  const [sent, setSent] = useState("");
+
+  const read = (text: string) => {
+    setSimulated(undefined);
+    setError(undefined);
+    setSent("");
+    setParam("transaction", text.length < LINK_MAX ? text.trim() : "");
+    if (!text.trim()) {
+      setMessage(undefined);
+      setProblem("");
+      return;
+    }
+    try {
+      setMessage(decode(text));
+      setProblem("");
+    } catch (error) {
+      setMessage(undefined);
+      setProblem((error as Error).message);
+    }
+  };
+  useEffect(() => read(text), []);
+
+  const simulate = async () => {
+    if (!message) return;
+    setBusy(true);
+    setError(undefined);
+    try {
+      const options = { encoding: "base64", sigVerify: false, replaceRecentBlockhash: true, innerInstructions: true };
+      const [trace, answer] = await Promise.all([
+        rpc<Trace>("selkie_profileTransaction", message.transaction, { encoding: "base64" }),
+        rpc<{ value: { innerInstructions?: Simulated["inner"]; loadedAddresses?: { writable: string[]; readonly: string[] } } }>(
+          "simulateTransaction",
+          message.transaction,
+          options,
+        ),
+      ]);
+      const loaded = answer.value.loadedAddresses;
+      const keys = [...message.keys.map((it) => it.pubkey), ...(loaded?.writable ?? []), ...(loaded?.readonly ?? [])];
+      setSimulated({ trace, keys, inner: answer.value.innerInstructions });
+    } catch (error) {
+      setError(error as Error);
+    }
+    setBusy(false);
+  };
+  const send = async () => {
+    if (!message) return;
+    setError(undefined);
+    try {
+      setSent(await rpc<string>("sendTransaction", message.transaction, { encoding: "base64", skipPreflight: true }));
+    } catch (error) {
+      setError(error as Error);
+    }
+  };
+  const isSigned = message?.signatures.length && message.signatures.every((it) => !/^1+$/.test(it));
+  return (
+    <>
+      <header class="page">
+        <h1>Inspector</h1>
+      </header>
+      <label class="paste">
+        <span>A transaction or a message, in base64, base58 or hexadecimal</span>
+        <textarea
+          rows={5}
+          value={text}
+          spellcheck={false}
+          aria-invalid={!!problem}
+          aria-describedby="paste-hint"
+          onInput={(event) => {
+            const value = (event.target as HTMLTextAreaElement).value;
+            setText(value);
+            read(value);
+          }}
+        />
+      </label>
+      <p id="paste-hint" class={problem ? "hint bad" : "hint"} role="status">
+        {problem || (message ? `${count(atob(message.transaction).length)} bytes, ${count(message.instructions.length)} instructions` : "")}
+      </p>
+      {message && (
+        <>
+          <div class="tools start">
+            <button class="main" onClick={() => void simulate()} disabled={isBusy}>
+              {isBusy ? "Simulating…" : simulated ? "Simulate again" : "Simulate"}
+            </button>
+            {isSigned ? <button onClick={() => void send()}>Send</button> : <span class="faint">It is not signed, so it can only be simulated.</span>}
+            {sent && <a href={`/tx/${sent}`}>Sent: {short(sent, 6)}</a>}
+          </div>
+          {error && <Failure error={error instanceof RpcError ? error : new Error(error.message)} retry={() => void simulate()} />}
+          {simulated && <Result it={simulated} />}
+          <Shown message={message} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Result({ it }: { it: Simulated }) {
+  const { trace } = it;
+  const error = trace.err ? explainError(trace.err) : undefined;
+  const landed = { transaction: { message: { instructions: [] } }, meta: { innerInstructions: it.inner } } as unknown as Landed;
+  return (
+    <>
+      <Facts
+        rows={[
+          ["Simulated", <Status isOk={!trace.err} />],
+          ["Compute units", <span class="number">{count(trace.computeUnits)} of {count(trace.computeUnitLimit)}</span>],
+        ]}
+      />
+      {error && (
+        <section class="failure" aria-label="Failure">
+          <h2>
+            {error.instruction !== undefined && <a href={`#call-${error.instruction}`}>Instruction {error.instruction + 1}</a>}
+            <span>{error.name}</span>
+          </h2>
+          {error.meaning && <p>{error.meaning}</p>}
+          {trace.notes.map((it) => (
+            <p key={it}>{it}</p>
+          ))}
+        </section>
+      )}
+      <Section title="Calls">
+        <Calls key={String(trace.computeUnits)} trace={trace} landed={landed} />
+      </Section>
+      <Balances keys={it.keys} before={trace.preBalances} after={trace.postBalances} />
+      <Diffs diffs={trace.accountDiffs} />
+      <Json value={trace} title="selkie_profileTransaction" />
+    </>
+  );
+}
+
+function Shown({ message }: { message: Message }) {
+  const key = (index: number) => message.keys[index]?.pubkey;
+  return (
+    <>
+      <Section title="Instructions" aside={count(message.instructions.length)}>
+        <ol class="instructions">
+          {message.instructions.map((it, index) => (
+            <li key={index} class="panel">
+              <h3>
+                <span class="number faint">{index + 1}</span>
+                {key(it.program) ? (
+                  <>
+                    <Mark address={key(it.program)} />
+                    <Address of={key(it.program)} />
+                  </>
+                ) : (
+                  `account ${it.program}, of a lookup table`
+                )}
+              </h3>
+              <ol class="accounts">
+                {it.accounts.map((at, place) => (
+                  <li key={place}>
+                    <span class="number faint">{place}</span>
+                    {key(at) ? <Address of={key(at)} /> : <span>account {at}, of a lookup table</span>}
+                    <span class="tags">
+                      {message.keys[at]?.signer && <i>signer</i>}
+                      {message.keys[at]?.writable && <i>writable</i>}
+                    </span>
+                  </li>
+                ))}
+              </ol>
+              {it.data.length > 0 && (
+                <div class="code">
+                  <Copy text={hex(it.data)} label="data in hexadecimal" />
+                  <pre class="fold" tabIndex={0}>{hex(it.data).replace(/(.{8})/g, "$1 ")}</pre>
+                </div>
+              )}
+            </li>
+          ))}
+        </ol>
+      </Section>
+      <Section title="Message">
+        <Facts
+          rows={[
+            ["Version", String(message.version)],
+            ["Fee payer", <Address of={message.keys[0].pubkey} />],
+            ["Signatures", `${message.signatures.filter((it) => !/^1+$/.test(it)).length} of ${message.keys.filter((it) => it.signer).length}`],
+            ["Blockhash", <span class="mono wrap">{message.recentBlockhash}</span>],
+          ]}
+        />
+        <ol class="accounts after">
+          {message.keys.map((it, index) => (
+            <li key={index}>
+              <span class="number faint">{index}</span>
+              <Address of={it.pubkey} full />
+              <span class="tags">
+                {it.signer && <i>signer</i>}
+                {it.writable && <i>writable</i>}
+              </span>
+            </li>
+          ))}
+          {message.lookups.map((it) => (
+            <li key={it.table}>
+              <span class="faint">table</span>
+              <Address of={it.table} />
+              <span class="faint">
+                {it.writable.length} writable, {it.readonly.length} read-only
+              </span>
+            </li>
+          ))}
+        </ol>
+      </Section>
+    </>
+  );
+}

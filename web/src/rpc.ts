@@ -1,0 +1,164 @@
+// Requests to the node that served this page, and what it notifies of.
+
+/** In development Vite serves the pages, and passes on what is below this path. */
+const PATH = import.meta.env.DEV ? "/rpc" : "/";
+/** How long until a lost WebSocket is opened again. */
+const RETRY_MILLISECONDS = 1000;
+
+export class RpcError extends Error {
+  constructor(
+    message: string,
+    readonly code: number,
+    readonly data: unknown,
+  ) {
+    super(message);
+  }
+}
+
+let next = 1;
+
+/** Calls a method. Numbers beyond 2⁵³ become `bigint`, so that lamports stay exact. */
+export async function rpc<T>(method: string, ...params: unknown[]): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(PATH, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: next++, method, params }),
+    });
+  } catch {
+    throw new RpcError("The node does not answer. Is it still running?", 0, null);
+  }
+  const text = await response.text();
+  if (!response.ok) throw new RpcError(text.trim() || `The node answered ${response.status}.`, response.status, null);
+  const answer = parse(text) as { result?: T; error?: { message: string; code: number; data: unknown } };
+  if (answer.error) throw new RpcError(answer.error.message, answer.error.code, answer.error.data);
+  return answer.result as T;
+}
+
+/** Parses JSON with exact integers. */
+export function parse(text: string): unknown {
+  type Context = { source?: string };
+  const exact = (_: string, value: unknown, context?: Context) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && context?.source && /^-?\d+$/.test(context.source)
+      ? BigInt(context.source)
+      : value;
+  return JSON.parse(text, exact as (key: string, value: unknown) => unknown);
+}
+
+/** Renders JSON with exact integers. */
+export function stringify(value: unknown): string {
+  const marked = JSON.stringify(value, (_, it) => (typeof it === "bigint" ? `\u0001${it}\u0001` : it), 2);
+  return (marked ?? "null").replace(/"\\u0001(-?\d+)\\u0001"/g, "$1");
+}
+
+type Listener = (result: any) => void;
+interface Subscription {
+  name: string;
+  params: unknown[];
+  listener: Listener;
+  id?: number;
+}
+
+let socket: WebSocket | undefined;
+const wanted = new Set<Subscription>();
+const asked = new Map<number, Subscription>();
+const watchers = new Set<(isOpen: boolean) => void>();
+
+function connect() {
+  if (socket) return;
+  const address = new URL(PATH, location.href);
+  address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+  const opened = new WebSocket(address);
+  socket = opened;
+  opened.onopen = () => {
+    for (const it of wanted) ask(it);
+    for (const watch of watchers) watch(true);
+  };
+  opened.onmessage = (event) => {
+    const message = parse(event.data) as any;
+    const subscription = asked.get(message.id);
+    if (subscription) {
+      asked.delete(message.id);
+      subscription.id = message.result;
+      if (!wanted.has(subscription)) forget(subscription);
+      return;
+    }
+    const { params } = message;
+    if (!params) return;
+    for (const it of wanted) if (it.id === params.subscription) it.listener(params.result);
+  };
+  opened.onclose = () => {
+    socket = undefined;
+    asked.clear();
+    for (const it of wanted) it.id = undefined;
+    for (const watch of watchers) watch(false);
+    setTimeout(() => (wanted.size > 0 || watchers.size > 0) && connect(), RETRY_MILLISECONDS);
+  };
+}
+
+function send(method: string, params: unknown[]): number {
+  const id = next++;
+  socket!.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+  return id;
+}
+
+function ask(subscription: Subscription) {
+  if (socket?.readyState === WebSocket.OPEN) asked.set(send(`${subscription.name}Subscribe`, subscription.params), subscription);
+}
+
+function forget(subscription: Subscription) {
+  if (subscription.id !== undefined && socket?.readyState === WebSocket.OPEN) send(`${subscription.name}Unsubscribe`, [subscription.id]);
+}
+
+/** Subscribes until the returned function is called, across lost connections. */
+export function subscribe(name: string, params: unknown[], listener: Listener): () => void {
+  const subscription: Subscription = { name, params, listener };
+  wanted.add(subscription);
+  connect();
+  ask(subscription);
+  return () => {
+    wanted.delete(subscription);
+    forget(subscription);
+  };
+}
+
+/** Watches whether the node can be reached. */
+export function watchConnection(watch: (isOpen: boolean) => void): () => void {
+  watchers.add(watch);
+  connect();
+  watch(socket?.readyState === WebSocket.OPEN);
+  return () => void watchers.delete(watch);
+}
+
+const slotWatchers = new Set<(slot: number) => void>();
+let slotTimer: ReturnType<typeof setInterval> | undefined;
+
+/**
+ * Watches the slot while the page is in sight. It is asked for rather than subscribed to: while a client waits for
+ * slots, the node makes a block in each of them.
+ */
+export function watchSlot(watch: (slot: number) => void): () => void {
+  let last: number | undefined;
+  const ask = () => {
+    if (document.hidden) return;
+    rpc<number>("getSlot", { commitment: "processed" }).then(
+      (slot) => slotWatchers.forEach((it) => it(slot)),
+      () => {},
+    );
+  };
+  const changed = (slot: number) => {
+    if (slot === last) return;
+    last = slot;
+    watch(slot);
+  };
+  slotWatchers.add(changed);
+  slotTimer ??= setInterval(ask, 1000);
+  ask();
+  return () => {
+    slotWatchers.delete(changed);
+    if (slotWatchers.size > 0) return;
+    clearInterval(slotTimer);
+    slotTimer = undefined;
+  };
+}

@@ -1,0 +1,71 @@
+// A node with transactions of every kind that the views show: transfers, tokens, calls of calls, a program
+// with debug information that fails, and text that would be harmful as HTML.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+/** Text that does harm wherever it is taken as HTML. */
+export const PAYLOAD = `<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>`;
+
+/** Starts a node in a folder that has the debug information of `payout.so`. */
+export async function start(selkie, folder, options = []) {
+  const node = spawn(selkie, ["node", "--rpc-port", "0", ...options], { cwd: folder });
+  let printed = "";
+  const url = await new Promise((found, failed) => {
+    const read = (chunk) => {
+      printed += chunk;
+      const line = /RPC\s+(http:\S+)/.exec(printed);
+      if (line && printed.includes("fork of")) found(line[1]);
+    };
+    node.stdout.on("data", read);
+    node.stderr.on("data", read);
+    node.on("exit", (code) => failed(new Error(`the node ended with ${code}: ${printed}`)));
+  });
+  return { url, stop: () => node.kill() };
+}
+
+export async function rpc(url, method, ...params) {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const response = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const answer = await response.json();
+  if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+  return answer.result;
+}
+
+/** Sends the transactions. Returns what tests look for. */
+export async function play(selkie, folder, url) {
+  const home = join(folder, "client");
+  rmSync(home, { recursive: true, force: true });
+  mkdirSync(home, { recursive: true });
+  const run = (...args) => {
+    try {
+      const printed = execFileSync(selkie, [...args, "--url", url, "--json"], { cwd: home, encoding: "utf8", stdio: "pipe" });
+      return JSON.parse(printed.trim().split("\n").at(-1));
+    } catch (error) {
+      // A transaction that fails is one of those wanted; it is told from other failures by its signature.
+      const last = error.stdout?.trim().split("\n").at(-1);
+      const answer = last ? JSON.parse(last) : {};
+      if (!answer.signature) throw new Error(`selkie ${args.join(" ")}: ${error.stdout} ${error.stderr}`);
+      return answer;
+    }
+  };
+  const key = (name) => execFileSync(selkie, ["keygen", "pubkey", name], { encoding: "utf8" }).trim();
+  const [alice, bob, pool] = ["test:alice", "test:bob", "test:pool"].map(key);
+  run("airdrop", "100");
+  const transfer = run("send", "-P", "system", "-a", "payer:ws", "test:alice:w", "-d", "u32:2,u64:1500000000").signature;
+  const mint = run("token", "create-mint", "gold", "--decimals", "6").mint;
+  run("token", "mint", "gold", "100");
+  const tokens = run("token", "transfer", "gold", "1.25", "test:bob").signature;
+  run("token", "create-mint", "silver", "--program", "token-2022");
+  run("token", "mint", "silver", "5", "test:alice");
+  const memo = run("send", "-P", "memo", "-d", `0x${Buffer.from(PAYLOAD).toString("hex")}`).signature;
+  const program = run("deploy", join(folder, "payout.so")).program;
+  const amount = Buffer.alloc(24);
+  amount.writeBigUInt64LE(1_000_000n);
+  await rpc(url, "selkie_setAccount", pool, { lamports: 1_000_000_000, owner: program, data: amount.toString("hex") });
+  const payout = ["send", "--program", program, "-a", `${pool}:w`, "--skip-preflight"];
+  const failed = run(...payout, "-d", "u16:5000").signature;
+  const unread = run(...payout, "-d", "u8:1").signature;
+  return { alice, bob, pool, mint, transfer, tokens, memo, program, failed, unread };
+}

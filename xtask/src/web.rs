@@ -1,0 +1,122 @@
+//! `cargo xtask web`: builds the explorer in `web/` into `crates/rpc/web`, from where `selkie node` serves it.
+//!
+//! The built files are committed, so that `cargo build` needs no Node.js. The same sources give the same
+//! bytes: `package-lock.json` names the versions of what is bundled, and the archives have no times. With
+//! `--check`, the committed files are compared with what the sources give. With `--test`, a browser opens
+//! every view of a node that this workspace's command runs.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use flate2::{Compression, GzBuilder};
+
+use crate::{
+    gdb, npm, output, repository, say,
+    steps::{built, succeed},
+    toolchains::provide,
+};
+
+/// What is built, as the node serves it.
+const FILES: &[&str] =
+    &["index.html", "assets/explorer.js", "assets/explorer.css", "assets/icon.svg"];
+
+/// The most bytes of all files together, compressed.
+const BYTES_MAX: usize = 150 << 10;
+
+/// The program of the browser, and Debian's package of it.
+const BROWSER: &str = "chromium";
+
+/// Runs the chore.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if !npm::is_installable() {
+        bail!("node or npm is not installed: the explorer's sources are bundled with them");
+    }
+    match arguments[..] {
+        [] => write(),
+        ["--check"] => check(),
+        ["--test"] => test(&built("selkie")?),
+        ["--test", selkie] => test(&Path::new(selkie).canonicalize()?),
+        _ => bail!("usage: cargo xtask web [--check | --test [SELKIE]]"),
+    }
+}
+
+/// Checks the committed files, and tests them in a browser, as far as the machine can.
+pub(crate) fn in_ci(with_compilers: bool) -> Result<()> {
+    if !npm::is_installable() {
+        say("skipped: node or npm is not installed");
+        return Ok(());
+    }
+    check()?;
+    if !with_compilers || !provide(BROWSER, BROWSER) {
+        say("skipped in a browser: chromium or the compilers are not installed");
+        return Ok(());
+    }
+    test(&built("selkie")?)
+}
+
+fn source() -> PathBuf {
+    repository().join("web")
+}
+
+fn committed(name: &str) -> PathBuf {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    repository().join("crates/rpc/web").join(format!("{name}.gz"))
+}
+
+/// Builds the files, and returns them compressed.
+fn bundle() -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let npm =
+        |arguments: &[&str]| output(Command::new("npm").args(arguments).current_dir(source()));
+    npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"])?;
+    npm(&["run", "build"])?;
+    let files = FILES.iter().map(|&name| {
+        let path = source().join("dist").join(name);
+        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+        let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
+        packed.write_all(&bytes)?;
+        Ok((name, packed.finish()?))
+    });
+    let files = files.collect::<Result<Vec<_>>>()?;
+    let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
+    ensure!(total <= BYTES_MAX, "the explorer has {total} bytes, and {BYTES_MAX} are the maximum");
+    say(&format!("the explorer has {total} bytes"));
+    Ok(files)
+}
+
+fn write() -> Result<()> {
+    for (name, bytes) in bundle()? {
+        let path = committed(name);
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn check() -> Result<()> {
+    for (name, bytes) in bundle()? {
+        let path = committed(name);
+        let is_same = fs::read(&path).is_ok_and(|it| it == bytes);
+        ensure!(is_same, "{} is not what `web` gives: run `cargo xtask web`", path.display());
+    }
+    Ok(())
+}
+
+/// Runs the tests in a browser, with a program that fails and its debug information.
+fn test(selkie: &Path) -> Result<()> {
+    ensure!(provide(BROWSER, BROWSER), "chromium is not installed");
+    if !source().join("node_modules").exists() {
+        let npm = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+        output(Command::new("npm").args(npm).current_dir(source()))?;
+    }
+    let folder = repository().join("target/web");
+    fs::create_dir_all(&folder)?;
+    gdb::record(selkie, &folder)?;
+    let mut node = Command::new("node");
+    node.arg("--test").arg("test/explorer.mjs").current_dir(source());
+    succeed(node.env("SELKIE", selkie).env("FOLDER", folder))
+}
