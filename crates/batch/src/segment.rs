@@ -179,7 +179,7 @@ impl Segment {
         }
     }
 
-    /// Executes a block, which errors call as the text beside it says, on the bank of a slot.
+    /// Executes `block` on a child of the parent's bank; errors start with the text beside it.
     fn execute(
         &mut self,
         forks: &Forks,
