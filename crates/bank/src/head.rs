@@ -136,5 +136,5 @@ pub(crate) fn data_of(accounts: &impl AccountStore, key: &Pubkey) -> Vec<u8> {
 /// Sets the account of a sysvar to these data.
 pub(crate) fn set_sysvar(accounts: &mut impl HeadAccounts, id: Pubkey, data: Vec<u8>, rent: &Rent) {
     let before = accounts.account(&id);
-    accounts.put(id, sysvars::account(before.as_ref(), data, rent));
+    accounts.put(id, selkie_builtins::sysvar_account(before.as_ref(), data, rent));
 }

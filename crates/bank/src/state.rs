@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use selkie_builtins::{PROGRAMS, builtins, environment, native_accounts};
+use selkie_builtins::{PROGRAMS, builtins, environment, native_accounts, sysvar_account};
 use selkie_svm::{
     AccountSharedData, Builtins, EpochStake, FeatureSet, Pubkey, Sysvars,
     sysvars::{Clock, EpochRewards, EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent},
@@ -92,7 +92,7 @@ impl State {
                 sysvars::recent_blockhashes([&blockhash], lamports_per_signature),
             ),
         ];
-        let sysvars = sysvars.map(|(id, data)| (id, sysvars::account(None, data, &rent)));
+        let sysvars = sysvars.map(|(id, data)| (id, sysvar_account(None, data, &rent)));
         let environment = environment(features);
         let native = native_accounts(&environment);
         let mut accounts: Vec<_> = sysvars.into_iter().chain(native).collect();

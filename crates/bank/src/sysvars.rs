@@ -5,11 +5,8 @@
 
 use core::ops::Range;
 
-use selkie_builtins::sysvar_account;
-use selkie_svm::sysvars::{
-    Clock, EpochRewards, EpochSchedule, LastRestartSlot, Rent, Sysvars, minimum_balance,
-};
-use selkie_svm::{AccountSharedData, Pubkey, ReadableAccount};
+use selkie_svm::Pubkey;
+use selkie_svm::sysvars::{Clock, EpochRewards, EpochSchedule, LastRestartSlot, Rent, Sysvars};
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar as ids;
 use solana_stake_history::StakeHistory;
@@ -192,20 +189,6 @@ fn data_of(id: Pubkey, set: impl FnOnce(&mut Sysvars)) -> Vec<u8> {
     let mut sysvars = Sysvars::empty();
     set(&mut sysvars);
     sysvars.get(&id).expect("it was just set").to_vec()
-}
-
-/// Returns the account of a sysvar with these data. It keeps its lamports, raised to the
-/// rent-exempt minimum.
-#[must_use]
-pub fn account(
-    before: Option<&AccountSharedData>,
-    data: Vec<u8>,
-    rent: &Rent,
-) -> AccountSharedData {
-    let minimum = minimum_balance(rent, data.len());
-    let lamports = before.map_or(1, ReadableAccount::lamports).max(minimum);
-    let rent_epoch = before.map_or(0, ReadableAccount::rent_epoch);
-    sysvar_account(data, lamports, rent_epoch)
 }
 
 #[cfg(test)]

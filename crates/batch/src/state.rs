@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use selkie_case::{Accounts, Case, CaseOptions, Input, KeyedAccount, sorted, sysvar_account};
+use selkie_builtins::sysvar_account;
+use selkie_case::{Accounts, Case, CaseOptions, Input, KeyedAccount, sorted};
 use selkie_svm::{BlockhashQueue, Environment, Pubkey, ReadableAccount};
 use solana_account::{AccountSharedData, WritableAccount as _};
 use solana_hash::Hash;
@@ -77,7 +78,7 @@ impl Moment {
             environment.sysvars.set_clock(&clock);
         }
         if let Some(data) = environment.sysvars.get(&clock::ID) {
-            let account = (clock::ID, sysvar_account(data, &environment.rent()));
+            let account = (clock::ID, sysvar_account(None, data.to_vec(), &environment.rent()));
             accounts = sorted(accounts.into_iter().chain([account]));
         }
         let mut blockhashes = base.blockhashes.clone();

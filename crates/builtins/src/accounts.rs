@@ -1,6 +1,9 @@
 //! The accounts of builtin programs, precompiles and sysvars.
 
-use selkie_svm::{Account, AccountSharedData, Environment, NATIVE_LOADER, Precompile, Pubkey};
+use selkie_svm::{
+    Account, AccountSharedData, Environment, NATIVE_LOADER, Precompile, Pubkey, ReadableAccount,
+    sysvars::{Rent, minimum_balance},
+};
 use solana_sdk_ids::sysvar;
 
 use crate::table::PROGRAMS;
@@ -37,8 +40,16 @@ pub fn native_account(data: &str) -> AccountSharedData {
     account.into()
 }
 
-/// Creates the account of a sysvar.
+/// Returns the account of a sysvar with these data. It keeps its lamports, raised to the
+/// rent-exempt minimum, and its rent epoch (agave: `inherit_specially_retained_account_fields`).
 #[must_use]
-pub fn sysvar_account(data: Vec<u8>, lamports: u64, rent_epoch: u64) -> AccountSharedData {
+pub fn sysvar_account(
+    before: Option<&AccountSharedData>,
+    data: Vec<u8>,
+    rent: &Rent,
+) -> AccountSharedData {
+    let minimum = minimum_balance(rent, data.len());
+    let lamports = before.map_or(1, ReadableAccount::lamports).max(minimum);
+    let rent_epoch = before.map_or(0, ReadableAccount::rent_epoch);
     Account { lamports, data, owner: sysvar::ID, executable: false, rent_epoch }.into()
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use selkie_builtins::sysvar_account;
 use selkie_svm::{
     AccountStore, BlockhashQueue, ComputeBudget, Environment, SignedTransaction, Transaction,
     check::{resolve_lookups, verify_signatures},
@@ -17,7 +18,7 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     accounts::{Accounts, KeyedAccount},
-    environment::{sysvar_account, sysvar_accounts},
+    environment::sysvar_accounts,
 };
 
 /// The compute budget of instructions outside of a transaction, unless a case has another one.
@@ -232,7 +233,9 @@ impl AccountStore for Case {
             return then(Some(account).filter(|account| account.lamports() > 0));
         }
         let data = self.environment.sysvars.get(key);
-        then(data.map(|data| sysvar_account(data, &self.environment.rent())).as_ref())
+        then(
+            data.map(|data| sysvar_account(None, data.to_vec(), &self.environment.rent())).as_ref(),
+        )
     }
 }
 

@@ -1,10 +1,8 @@
 //! Sysvars, and their accounts.
 
-use selkie_svm::{
-    Environment, Sysvars,
-    sysvars::{Rent, minimum_balance},
-};
-use solana_account::{AccountSharedData, ReadableAccount};
+use selkie_builtins::sysvar_account;
+use selkie_svm::{Environment, Sysvars};
+use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
 
 use crate::accounts::KeyedAccount;
@@ -12,14 +10,10 @@ use crate::accounts::KeyedAccount;
 /// Returns the accounts of sysvars.
 pub fn sysvar_accounts(environment: &Environment) -> impl Iterator<Item = KeyedAccount> {
     let rent = environment.rent();
-    environment.sysvars.iter().map(move |(id, data)| (*id, sysvar_account(data, &rent)))
-}
-
-/// Returns the account of a sysvar as clusters create it, with the minimum balance.
-#[must_use]
-pub fn sysvar_account(data: &[u8], rent: &Rent) -> AccountSharedData {
-    let lamports = minimum_balance(rent, data.len()).max(1);
-    selkie_builtins::sysvar_account(data.to_vec(), lamports, 0)
+    environment
+        .sysvars
+        .iter()
+        .map(move |(id, data)| (*id, sysvar_account(None, data.to_vec(), &rent)))
 }
 
 /// Sets sysvars from those among `accounts`, whatever their owners are. If an address

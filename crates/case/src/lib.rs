@@ -55,7 +55,7 @@ mod run;
 pub use crate::{
     accounts::{Accounts, KeyedAccount, sorted},
     case::{Case, CaseOptions, INSTRUCTION_BUDGET, Input, blockhashes, unnamed_accounts},
-    environment::{sysvar_account, sysvar_accounts},
+    environment::sysvar_accounts,
     error::ReplayError,
     expected::{Expected, Inner, changed_accounts, result_texts},
     instructions::{Overlay, process_instructions},

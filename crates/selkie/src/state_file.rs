@@ -17,10 +17,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use selkie_bank::{
-    Stakes,
-    sysvars::{account, slot_history_passing},
-};
+use selkie_bank::{Stakes, sysvars::slot_history_passing};
+use selkie_builtins::sysvar_account;
 use selkie_programs::accounts::{WellKnownAccount, WellKnownAccountSet};
 use selkie_svm::{EpochStake, Feature, FeatureSet, cost::ACCOUNT_BYTES_MAX, sysvars::SysvarError};
 use serde_json::{Map, Value, json};
@@ -281,7 +279,7 @@ impl Header {
             svm.journal.set_account(key, Some(account.into()));
         }
         if svm.journal.state().accounts.get(&slot_history::ID).is_none() {
-            let history = account(None, whole_history(self.slot), &svm.rent());
+            let history = sysvar_account(None, whole_history(self.slot), &svm.rent());
             svm.journal.set_account(slot_history::ID, Some(history));
         }
         svm.journal.state_mut().accounts.set_programs(self.well_known_accounts()?);

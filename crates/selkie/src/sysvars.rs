@@ -1,6 +1,7 @@
 //! Sysvars: what programs read by syscall, and the accounts that mirror it.
 
-use selkie_bank::sysvars::{account, read_stake_history, stake_history};
+use selkie_bank::sysvars::{read_stake_history, stake_history};
+use selkie_builtins::sysvar_account;
 use selkie_svm::sysvars::SysvarError;
 use solana_clock::Clock;
 use solana_epoch_schedule::EpochSchedule;
@@ -91,7 +92,7 @@ impl Svm {
         let environment = self.environment();
         let data = environment.sysvars.get(&id).map(<[u8]>::to_vec);
         let before = self.journal.state().accounts.get(&id);
-        let account = data.map(|data| account(before, data, &environment.rent()));
+        let account = data.map(|data| sysvar_account(before, data, &environment.rent()));
         self.journal.set_account(id, account);
     }
 }
