@@ -1,7 +1,7 @@
 //! How many calls the search needs for a bug of four calls with one argument each.
 
 use selkie::{Account, AccountMeta, Instruction, Pubkey, Svm, address};
-use selkie_explore::{FailsOn, Target, Options, explore};
+use selkie_explore::{FailsOn, Options, Target, explore};
 
 use crate::{milliseconds, now, program};
 

@@ -6,7 +6,7 @@
 use std::{cell::RefCell, path::Path, sync::LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use selkie_explore::{Target, Harness, folder};
+use selkie_explore::{Harness, Target, folder};
 
 /// The counters. libFuzzer clears them before each run and reads them after it.
 #[unsafe(link_section = "__libfuzzer_extra_counters")]
