@@ -8,6 +8,7 @@ use selkie_svm::{
     Engine, FeatureSet, ProcessOptions, Transaction, TransactionBudget,
     budget::Requests,
     cost::BLOCKHASHES_VALID,
+    program_cache::ProgramFile,
     sysvars::{EpochSchedule, Rent, minimum_balance},
 };
 use solana_account::{AccountSharedData, ReadableAccount};
@@ -138,6 +139,16 @@ impl View {
     #[must_use]
     pub fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         self.read(|bank| bank.get_account(key)).flatten()
+    }
+
+    /// Returns the ELF file of a program; `None` if it is builtin or does not exist.
+    #[must_use]
+    pub fn program_elf(&self, program: &Pubkey) -> Option<Vec<u8>> {
+        let file = self.read(|bank| {
+            let account = bank.get_account(program)?;
+            Ok(account.and_then(|account| ProgramFile::find(&account, bank)))
+        });
+        Some(file??.bytes().to_vec())
     }
 
     /// Returns the lamports of an account.

@@ -3,14 +3,14 @@
 //! Invariant: source files are read only as far as a debug file names them that was built here, since
 //! what clients deploy may name any file.
 
-use std::{fs::File, io::Read as _, path::Path};
+use std::path::Path;
 
 use selkie_inspect::{Listing, stack_use};
+use selkie_isa::input;
 use selkie_replay::{DebugFiles, ProgramView, ReplayFile};
 use selkie_report::{Programs, trace};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use solana_account::ReadableAccount as _;
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
@@ -74,13 +74,8 @@ pub(super) fn explain_transaction(call: &Call<'_>, params: &mut Params) -> Resul
 /// Returns the lines of a source file around one, with their numbers; none if it cannot be read.
 fn excerpt(path: &Path, line: u32) -> Vec<Value> {
     let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-    let Some(file) = SOURCES.contains(&extension).then(|| File::open(path).ok()).flatten() else {
-        return Vec::new();
-    };
-    let mut text = String::new();
-    if file.take(SOURCE_BYTES_MAX).read_to_string(&mut text).is_err() {
-        return Vec::new();
-    }
+    let read = || input::text(path, SOURCE_BYTES_MAX).ok();
+    let Some(text) = SOURCES.contains(&extension).then(read).flatten() else { return Vec::new() };
     let line = usize::try_from(line).unwrap_or(usize::MAX);
     let first = line.saturating_sub(LINES_AROUND).max(1);
     let numbered = (1_usize..).zip(text.lines()).skip(first.saturating_sub(1));
@@ -103,7 +98,8 @@ struct Page {
 pub(super) fn disassemble_program(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let id: Pubkey = params.key(0)?;
     let page: Page = params.or_default(1)?;
-    let Some(elf) = elf_of(call, &id) else { return Ok(Value::Null) };
+    let view = call.node.view(CommitmentLevel::Processed);
+    let Some(elf) = view.program_elf(&id) else { return Ok(Value::Null) };
     let bytes = elf.len();
     let Some(view) = ProgramView::open(id, elf, &debug_files(), None) else {
         return Ok(Value::Null);
@@ -133,19 +129,6 @@ pub(super) fn disassemble_program(call: &Call<'_>, params: &mut Params) -> Resul
         "slots": slots,
         "version": view.program.version().to_string(),
     }))
-}
-
-/// Returns the ELF file of a program.
-fn elf_of(call: &Call<'_>, id: &Pubkey) -> Option<Vec<u8>> {
-    const METADATA: usize = 45;
-    let view = call.node.view(CommitmentLevel::Processed);
-    let account = view.account(id)?;
-    if !solana_sdk_ids::bpf_loader_upgradeable::check_id(account.owner()) {
-        return account.data().starts_with(b"\x7fELF").then(|| account.data().to_vec());
-    }
-    let held = account.data();
-    let key: [u8; 32] = held.strip_prefix(&[2, 0, 0, 0])?.get(..32)?.try_into().ok()?;
-    view.account(&Pubkey::from(key))?.data().get(METADATA..).map(<[u8]>::to_vec)
 }
 
 /// Returns the debug files of programs that were built where the node was started.
