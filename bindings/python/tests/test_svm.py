@@ -185,7 +185,9 @@ except selkie.EngineCrash as crash:
 else:
     raise AssertionError("no exception")
 """
-    ended = python(code, SELKIE_RECORD="/dev/null/folder", PYTHONPATH=os.path.dirname(__file__))
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    ended = python(code, SELKIE_RECORD="/dev/null/folder", PYTHONPATH=path)
     assert ended.returncode == 0, ended.stderr
 
 
