@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use selkie::{Keypair, Signer as _};
 use selkie_client::keys::{create, ignore_pattern, is_unignored_by_git};
-pub(crate) use selkie_client::keys::{read, solana_cli, write};
+pub(crate) use selkie_client::keys::{read, write};
 
 use crate::ui::Ui;
 

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, Args as _, Command};
 use selkie_isa::input;
 
-use crate::{args::node::NodeArgs, effects::Given, keys, ui::Advise as _};
+use crate::{args::node::NodeArgs, effects::Given, ui::Advise as _};
 
 /// Options that a configuration file cannot have.
 const UNSTORED: &[&str] = &["config", "print-config"];
@@ -65,7 +65,7 @@ pub(super) fn solana_cli_key(config: Option<&Path>) -> Result<Option<PathBuf>> {
         None => own().and_then(|path| input::text(&path, input::TEXT_BYTES_MAX).ok()),
     };
     let named = text.as_deref().and_then(keypair_path).map(PathBuf::from);
-    Ok(named.or_else(keys::solana_cli))
+    Ok(named.or_else(selkie_client::keys::solana_cli))
 }
 
 /// Returns a value of the YAML that the Solana CLI writes: one on each line.
