@@ -11,6 +11,7 @@
 //! | [`trace`] | call trees and register traces |
 //! | [`agave`] | register traces as files, as agave's tools write and read them |
 //! | [`diff`] | the first step where two runs part |
+//! | [`explain`] | why a transaction failed, and what a program consists of, as JSON for the explorer |
 //! | [`test_results`] | results of tests: what harnesses print, JUnit's XML |
 //! | `text` | escaping and alignment |
 
@@ -20,6 +21,7 @@
 pub mod agave;
 pub mod coverage;
 pub mod diff;
+pub mod explain;
 pub mod profile;
 pub mod symbolize;
 pub mod test_results;

@@ -8,6 +8,7 @@
 //! | [`Server`] | a running server |
 //! | [`Service`] | what answers requests, without sockets |
 //! | [`Options`], [`Limits`] | where it listens, and what clients may ask for |
+//! | [`Explainer`] | what looks into transactions and programs for the explorer |
 //! | [`METHODS`], [`SUBSCRIPTIONS`] | one row per method and subscription, from which `docs/rpc.md` is made |
 //! | [`ERRORS`] | numbers and texts of errors |
 //! | [`documentation`] | the text of `docs/rpc.md` |
@@ -49,6 +50,6 @@ pub use crate::{
         API_VERSION, Addresses, METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED,
         UnsupportedRow, Weight,
     },
-    options::{Limits, Options},
+    options::{Explainer, Limits, Options},
     server::{BindError, Server, Service},
 };

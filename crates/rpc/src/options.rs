@@ -1,6 +1,12 @@
 //! What the server is started with, and its limits.
 
-use core::{net::IpAddr, time::Duration};
+use core::{fmt::Debug, net::IpAddr, time::Duration};
+use std::sync::Arc;
+
+use selkie_case::Replay;
+use selkie_isa::failure::Failure;
+use serde_json::Value;
+use solana_pubkey::Pubkey;
 
 /// Options of the server.
 #[derive(Clone, Debug)]
@@ -22,8 +28,30 @@ pub struct Options {
     /// Whether the node fetches accounts of another cluster. Methods that read accounts then take
     /// as long as that cluster.
     pub fetches: bool,
+    /// What runs transactions again and lists programs, for the explorer. Without it, the methods that need it are
+    /// refused.
+    pub explainer: Option<Arc<dyn Explainer>>,
     /// The limits.
     pub limits: Limits,
+}
+
+/// Looks into transactions and programs, with the debug information of the machine.
+pub trait Explainer: Debug + Send + Sync {
+    /// Runs a transaction again, and returns what `selkie_explainTransaction` answers.
+    ///
+    /// # Errors
+    /// If it cannot be run.
+    fn explain(&self, replay: Replay) -> Result<Value, Failure>;
+
+    /// Returns what `selkie_disassembleProgram` answers: the instructions from a slot on, at most `count`. `None` if
+    /// it is no program that can be loaded.
+    fn disassemble(
+        &self,
+        program: Pubkey,
+        elf: Vec<u8>,
+        from: usize,
+        count: Option<usize>,
+    ) -> Option<Value>;
 }
 
 impl Default for Options {
@@ -36,6 +64,7 @@ impl Default for Options {
             open_cheatcodes: false,
             hosts: Vec::new(),
             fetches: false,
+            explainer: None,
             limits: Limits::default(),
         }
     }

@@ -10,8 +10,13 @@ use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
 use crate::{
-    budget::Text, config::ContextConfig, encode::account::Surroundings, error::RpcError,
-    methods::schedules::Schedules, options::Limits, params::Params,
+    budget::Text,
+    config::ContextConfig,
+    encode::account::Surroundings,
+    error::RpcError,
+    methods::schedules::Schedules,
+    options::{Explainer, Limits},
+    params::Params,
 };
 
 /// The version of agave whose interface this is.
@@ -28,6 +33,8 @@ pub(crate) struct Call<'a> {
     pub(crate) fetches: bool,
     /// Limits on what one request may ask for.
     pub(crate) limits: &'a Limits,
+    /// What runs transactions again and lists programs.
+    pub(crate) explainer: Option<&'a dyn Explainer>,
     /// Texts of leader schedules.
     pub(crate) schedules: &'a Schedules,
     /// Who waits for notifications.

@@ -1,89 +1,22 @@
-//! Why a transaction failed and what a program consists of, by the debug information on this machine.
-//!
-//! Invariant: source files are read only as far as a debug file names them that was built here, since
-//! what clients deploy may name any file.
+//! Why a transaction failed and what a program consists of, by what the server was given for that.
 
-use std::path::Path;
-
-use selkie_inspect::{Listing, stack_use};
-use selkie_isa::input;
-use selkie_replay::{DebugFiles, ProgramView, ReplayFile};
-use selkie_report::{Programs, trace};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
-use crate::{error::RpcError, methods::call::Call, params::Params};
-
-/// The lines of source before and after the one that failed.
-const LINES_AROUND: usize = 5;
-/// The longest source file that is read.
-const SOURCE_BYTES_MAX: u64 = 4 << 20;
-/// The longest line of source that is shown.
-const LINE_CHARS_MAX: usize = 300;
-/// What source files end in.
-const SOURCES: &[&str] = &["rs", "s", "S", "asm", "c", "h", "cc", "cpp", "hpp", "zig"];
-/// The size of an instruction's slot.
-const SLOT_BYTES: usize = 8;
-/// The instructions of one answer.
-const INSTRUCTIONS_MAX: usize = 2_000;
+use crate::{error::RpcError, methods::call::Call, options::Explainer, params::Params};
 
 /// Runs a landed transaction again, and returns its calls and where in the sources it failed; null if it
 /// is not in the history.
 pub(super) fn explain_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let signature: Signature = params.signature(0)?;
-    let refused = |error: &dyn core::fmt::Display| RpcError::refused(error.to_string());
-    let replay = call.node.replay(&signature).map_err(|error| refused(&error))?;
+    let explainer = explainer(call)?;
+    let replay = call.node.replay(&signature);
+    let replay = replay.map_err(|error| RpcError::refused(error.to_string()))?;
     let Some(replay) = replay else { return Ok(Value::Null) };
-    let mut file = ReplayFile::default();
-    file.push(replay);
-    let timeline = file.timeline(0).map_err(|error| refused(&error))?;
-    let mut programs = Programs::new(debug_files());
-    programs.add(&timeline);
-    let receipt = timeline.receipt();
-    let name = receipt.failed_instruction.as_ref().and_then(|failed| {
-        let name = programs.error_name(&failed.program_id, &failed.error, &receipt.logs)?;
-        Some(name.to_string())
-    });
-    let failed = receipt.failed_instruction.as_ref().map(|it| it.program_id.to_string());
-    let mut value = trace::to_json(&timeline, &programs);
-    value["errorName"] = name.into();
-    value["explanations"] = receipt.explanations().into();
-    value["failedProgram"] = failed.into();
-    value["place"] = json!(trace::failure_place(&timeline, &programs));
-    value["source"] = trace::failure_backtrace(&timeline, &programs)
-        .and_then(|(id, backtrace)| {
-            programs.get(&id)?.view.debug_file.as_ref()?;
-            let place = backtrace.place()?;
-            let (location, shown) = (place.location.as_ref()?, place.position());
-            Some(json!({
-                "column": location.column,
-                "file": location.file,
-                "function": place.function,
-                "line": location.line,
-                "lines": excerpt(Path::new(&location.file), location.line),
-                "shown": shown,
-            }))
-        })
-        .unwrap_or_default();
-    Ok(value)
-}
-
-/// Returns the lines of a source file around one, with their numbers; none if it cannot be read.
-fn excerpt(path: &Path, line: u32) -> Vec<Value> {
-    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-    let read = || input::text(path, SOURCE_BYTES_MAX).ok();
-    let Some(text) = SOURCES.contains(&extension).then(read).flatten() else { return Vec::new() };
-    let line = usize::try_from(line).unwrap_or(usize::MAX);
-    let first = line.saturating_sub(LINES_AROUND).max(1);
-    let numbered = (1_usize..).zip(text.lines()).skip(first.saturating_sub(1));
-    let wanted = numbered.take_while(|(number, _)| *number <= line.saturating_add(LINES_AROUND));
-    let shown = wanted.map(|(number, text)| {
-        json!({ "number": number, "text": text.chars().take(LINE_CHARS_MAX).collect::<String>() })
-    });
-    shown.collect()
+    explainer.explain(replay).map_err(|error| RpcError::refused(error.to_string()))
 }
 
 /// Which instructions of a program an answer has.
@@ -97,43 +30,14 @@ struct Page {
 /// Returns a program's version, its functions, and a part of its instructions; null if there is none.
 pub(super) fn disassemble_program(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let id: Pubkey = params.key(0)?;
-    let page: Page = params.or_default(1)?;
+    let Page { from, count } = params.or_default(1)?;
+    let explainer = explainer(call)?;
     let view = call.node.view(CommitmentLevel::Processed);
-    let Some(elf) = view.program_elf(&id) else { return Ok(Value::Null) };
-    let bytes = elf.len();
-    let Some(view) = ProgramView::open(id, elf, &debug_files(), None) else {
-        return Ok(Value::Null);
-    };
-    let slots = view.program.executable().text().len() / SLOT_BYTES;
-    let uses = stack_use(&view.program);
-    let functions = view.graph.functions.keys().filter_map(|&pc| {
-        let (_, name) = view.function_at(usize::try_from(pc).ok()?)?;
-        let stack = uses.iter().find(|it| it.pc == pc).map(|it| it.bytes);
-        Some(json!({ "name": name, "pc": pc, "stackBytes": stack }))
-    });
-    let listing = Listing::new(&view.program);
-    let count = page.count.unwrap_or(INSTRUCTIONS_MAX).min(INSTRUCTIONS_MAX);
-    let shown = listing.lines.iter().filter(|it| it.pc as usize >= page.from).take(count);
-    let instructions = shown.map(|it| {
-        let line = view.map.own_line_at(it.pc);
-        let line = line.map(|it| format!("{}:{}", view.map.own().short(&it.file), it.line));
-        let text = format!("{} {}", it.mnemonic, it.operands.join(", "));
-        json!({ "comment": it.comment, "line": line, "pc": it.pc, "text": text.trim_end() })
-    });
-    Ok(json!({
-        "bytes": bytes,
-        "debugFile": view.debug_file.as_ref().map(|it| it.display().to_string()),
-        "functions": functions.collect::<Vec<_>>(),
-        "instructions": instructions.collect::<Vec<_>>(),
-        "name": view.name,
-        "slots": slots,
-        "version": view.program.version().to_string(),
-    }))
+    let listed = view.program_elf(&id).and_then(|elf| explainer.disassemble(id, elf, from, count));
+    Ok(listed.unwrap_or_default())
 }
 
-/// Returns the debug files of programs that were built where the node was started.
-fn debug_files() -> DebugFiles {
-    let mut files = DebugFiles::default();
-    files.add_usual(Path::new(""));
-    files
+fn explainer<'a>(call: &Call<'a>) -> Result<&'a dyn Explainer, RpcError> {
+    call.explainer
+        .ok_or_else(|| RpcError::refused("this server reads no debug information".to_owned()))
 }

@@ -238,7 +238,7 @@ async fn run(
     let is_slow = shared.options.fetches || is_slow(shared, method, &params);
     let another = text.another();
     let mut work = move |shared: &Shared, mut text: Text| {
-        let Options { limits, fetches, .. } = &shared.options;
+        let Options { limits, fetches, explainer, .. } = &shared.options;
         let (node, addresses, schedules) = (&shared.node, &shared.addresses, &shared.schedules);
         let subscribers = CatchUp::new(shared);
         let call = Call {
@@ -246,6 +246,7 @@ async fn run(
             addresses,
             fetches: *fetches,
             limits,
+            explainer: explainer.as_deref(),
             schedules,
             subscribers: &subscribers,
         };
