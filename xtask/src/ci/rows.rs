@@ -91,8 +91,6 @@ pub(super) const ROWS: &[Row] = &[
         "random programs beside anza's engine, for a minute", 1.5, work::oracle),
     daily("oracle-svm", &["oracle-svm"],
         "random transactions and linked programs beside agave's processor, for a minute", 3.5, work::oracle_svm),
-    daily("instructions", &["bench", "bench-svm"],
-        "cargo xtask instructions --check", 2.0, work::instructions),
 
     nightly("documentation", &["crates"],
         "cargo doc, with warnings as errors", 2.0, work::documentation),
@@ -118,6 +116,8 @@ pub(super) const ROWS: &[Row] = &[
         "random programs beside anza's engine, for ten minutes", 10.0, work::oracle_long),
     nightly("oracle-svm-long", &["oracle-svm"],
         "random transactions beside agave's processor, for ten minutes", 10.0, work::oracle_svm_long),
+    nightly("instructions", &["bench", "bench-svm"],
+        "cargo xtask instructions --check", 2.0, work::instructions),
     nightly("all-instructions", &["bench", "bench-svm"],
         "cargo xtask instructions --check --all", 20.0, work::all_instructions),
     nightly("apply-walkthroughs", &["CONTRIBUTING.md", "crates"],
