@@ -1,7 +1,6 @@
 //! What the server is started with, and its limits.
 
-use core::{fmt::Debug, net::IpAddr, time::Duration};
-use std::sync::Arc;
+use core::{net::IpAddr, time::Duration};
 
 use selkie_case::Replay;
 use selkie_isa::failure::Failure;
@@ -30,28 +29,19 @@ pub struct Options {
     pub fetches: bool,
     /// What runs transactions again and lists programs, for the explorer. Without it, the methods that need it are
     /// refused.
-    pub explainer: Option<Arc<dyn Explainer>>,
+    pub explainer: Option<Explainer>,
     /// The limits.
     pub limits: Limits,
 }
 
 /// Looks into transactions and programs, with the debug information of the machine.
-pub trait Explainer: Debug + Send + Sync {
+#[derive(Clone, Copy, Debug)]
+pub struct Explainer {
     /// Runs a transaction again, and returns what `selkie_explainTransaction` answers.
-    ///
-    /// # Errors
-    /// If it cannot be run.
-    fn explain(&self, replay: Replay) -> Result<Value, Failure>;
-
-    /// Returns what `selkie_disassembleProgram` answers: the instructions from a slot on, at most `count`. `None` if
-    /// it is no program that can be loaded.
-    fn disassemble(
-        &self,
-        program: Pubkey,
-        elf: Vec<u8>,
-        from: usize,
-        count: Option<usize>,
-    ) -> Option<Value>;
+    pub explain: fn(Replay) -> Result<Value, Failure>,
+    /// Returns what `selkie_disassembleProgram` answers of a program's address and ELF file: the instructions
+    /// from a slot on, at most so many. `None` if it is no program that can be loaded.
+    pub disassemble: fn(Pubkey, Vec<u8>, usize, Option<usize>) -> Option<Value>,
 }
 
 impl Default for Options {

@@ -29,8 +29,6 @@ use std::{env, fmt::Write as _, fs, net::SocketAddr, path::Path, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::{SinkExt as _, StreamExt as _};
-use selkie_case::Replay;
-use selkie_isa::failure::Failure;
 use selkie_node::{
     Block, Commit, Event, Events, Fetch, Header, HistoryLimit, ManualClock, Node, Store, StoreError,
 };
@@ -216,26 +214,6 @@ impl Store for FullDisk {
     }
 }
 
-/// Explains as the command does.
-#[derive(Debug)]
-struct Sources;
-
-impl Explainer for Sources {
-    fn explain(&self, replay: Replay) -> Result<Value, Failure> {
-        explain::explain_transaction(replay)
-    }
-
-    fn disassemble(
-        &self,
-        id: Pubkey,
-        elf: Vec<u8>,
-        from: usize,
-        count: Option<usize>,
-    ) -> Option<Value> {
-        explain::disassemble_program(id, elf, from, count)
-    }
-}
-
 impl World {
     /// Starts a node with these options: `history`, the transactions that are kept, `scan`, the
     /// accounts that a scan may return, `commits`, those after which the disk is full, and
@@ -243,8 +221,11 @@ impl World {
     fn start(options: &str) -> Self {
         let clock = Arc::new(ManualClock::at(Duration::from_secs(1_800_000_000)));
         let mut node = selkie_node::Options { clock: clock.clone(), ..Default::default() };
-        let mut server =
-            selkie_rpc::Options { explainer: Some(Arc::new(Sources)), ..Default::default() };
+        let explainer = Explainer {
+            explain: explain::explain_transaction,
+            disassemble: explain::disassemble_program,
+        };
+        let mut server = selkie_rpc::Options { explainer: Some(explainer), ..Default::default() };
         let mut store = None;
         for option in options.split_whitespace() {
             match option.split_once('=').unwrap() {

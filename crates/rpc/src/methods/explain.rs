@@ -16,7 +16,7 @@ pub(super) fn explain_transaction(call: &Call<'_>, params: &mut Params) -> Resul
     let replay = call.node.replay(&signature);
     let replay = replay.map_err(|error| RpcError::refused(error.to_string()))?;
     let Some(replay) = replay else { return Ok(Value::Null) };
-    explainer.explain(replay).map_err(|error| RpcError::refused(error.to_string()))
+    (explainer.explain)(replay).map_err(|error| RpcError::refused(error.to_string()))
 }
 
 /// Which instructions of a program an answer has.
@@ -33,11 +33,12 @@ pub(super) fn disassemble_program(call: &Call<'_>, params: &mut Params) -> Resul
     let Page { from, count } = params.or_default(1)?;
     let explainer = explainer(call)?;
     let view = call.node.view(CommitmentLevel::Processed);
-    let listed = view.program_elf(&id).and_then(|elf| explainer.disassemble(id, elf, from, count));
+    let listed =
+        view.program_elf(&id).and_then(|elf| (explainer.disassemble)(id, elf, from, count));
     Ok(listed.unwrap_or_default())
 }
 
-fn explainer<'a>(call: &Call<'a>) -> Result<&'a dyn Explainer, RpcError> {
+fn explainer(call: &Call<'_>) -> Result<Explainer, RpcError> {
     call.explainer
         .ok_or_else(|| RpcError::refused("this server reads no debug information".to_owned()))
 }

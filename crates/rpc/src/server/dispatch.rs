@@ -246,7 +246,7 @@ async fn run(
             addresses,
             fetches: *fetches,
             limits,
-            explainer: explainer.as_deref(),
+            explainer: *explainer,
             schedules,
             subscribers: &subscribers,
         };

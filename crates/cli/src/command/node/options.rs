@@ -10,11 +10,10 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use selkie::{AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Replay, Signer as _, Svm};
-use selkie_isa::{failure::Failure, input};
+use selkie::{AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Signer as _, Svm};
+use selkie_isa::input;
 use selkie_node::{BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options};
 use selkie_report::explain;
-use serde_json::Value;
 
 use crate::{
     args::node::{BlocksArg, FinalityArg, NodeArgs, WarpSlot},
@@ -36,28 +35,11 @@ pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
         open_cheatcodes: args.open_cheatcodes,
         hosts: args.rpc_host.clone(),
         fetches: args.fork.is_some(),
-        explainer: Some(Arc::new(Sources)),
+        explainer: Some(selkie_rpc::Explainer {
+            explain: explain::explain_transaction,
+            disassemble: explain::disassemble_program,
+        }),
         limits: args.limits.limits(),
-    }
-}
-
-/// Explains by the debug information and the sources on this machine.
-#[derive(Debug)]
-struct Sources;
-
-impl selkie_rpc::Explainer for Sources {
-    fn explain(&self, replay: Replay) -> Result<Value, Failure> {
-        explain::explain_transaction(replay)
-    }
-
-    fn disassemble(
-        &self,
-        program: Pubkey,
-        elf: Vec<u8>,
-        from: usize,
-        count: Option<usize>,
-    ) -> Option<Value> {
-        explain::disassemble_program(program, elf, from, count)
     }
 }
 
