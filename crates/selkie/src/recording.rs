@@ -184,14 +184,15 @@ fn write_failure(line: Value) -> io::Result<Option<PathBuf>> {
     let Some(target) = target_folders(Path::new("")).into_iter().next() else { return Ok(None) };
     let folder = target.join(FAILURES);
     let path = write_to(&folder, line)?;
-    // It is the newest one, though it may be there since an earlier run.
-    fs::OpenOptions::new().append(true).open(&path)?.set_modified(now())?;
-    keep_newest(&folder)?;
+    // The transaction is kept, with old ones beside it or without them.
+    let _ = keep_newest(&folder);
     Ok(Some(path))
 }
 
 /// Removes the oldest replays of a folder beyond [`FAILURES_MAX`] and [`FAILURES_BYTES_MAX`], and the
 /// account data that no replay refers to and that is older than those which stay. The newest replay stays.
+///
+/// Tests of other processes write to the folder and remove old files at the same time.
 fn keep_newest(folder: &Path) -> io::Result<()> {
     let mut replays = files(folder)?;
     replays.retain(|it| it.path.extension().is_some_and(|it| it == "replay"));
@@ -217,10 +218,10 @@ fn keep_newest(folder: &Path) -> io::Result<()> {
         kept = kept.saturating_add(1);
     }
     let oldest = kept.checked_sub(1).and_then(|it| replays.get(it)).map(|it| it.changed);
-    replays.iter().skip(kept).try_for_each(|it| fs::remove_file(&it.path))?;
     let is_old = |it: &&Kept| oldest.is_some_and(|oldest| it.changed < oldest);
     let unused = blobs.iter().filter(|it| !used.contains(&it.path)).filter(is_old);
-    unused.into_iter().try_for_each(|it| fs::remove_file(&it.path))
+    let mut superfluous = replays.iter().skip(kept).chain(unused);
+    superfluous.try_for_each(|it| unless_gone(fs::remove_file(&it.path)).map(|_| ()))
 }
 
 /// A file of a folder.
@@ -239,10 +240,19 @@ impl Kept {
 fn files(folder: &Path) -> io::Result<Vec<Kept>> {
     let entries = fs::read_dir(folder)?.map(|entry| {
         let entry = entry?;
-        let metadata = entry.metadata()?;
-        Ok(Kept { path: entry.path(), changed: metadata.modified()?, bytes: metadata.len() })
+        let Some(metadata) = unless_gone(entry.metadata())? else { return Ok(None) };
+        let changed = metadata.modified()?;
+        Ok(Some(Kept { path: entry.path(), changed, bytes: metadata.len() }))
     });
-    entries.collect()
+    entries.filter_map(Result::transpose).collect()
+}
+
+/// Returns `None` for a file that is not there any more.
+fn unless_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
 }
 
 #[allow(clippy::disallowed_methods, reason = "files are dated by the system's clock, too")]
@@ -284,11 +294,14 @@ fn move_to_blob(data: &mut Value, blobs: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file whose name is the hash of its content, unless it is there.
+/// Writes a file whose name is the hash of its content. One that is there since an earlier run becomes as
+/// new, so that it is not removed with the old ones.
 fn write_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match path.exists() {
-        true => Ok(()),
-        false => replace(path, bytes),
+    let touched =
+        fs::OpenOptions::new().append(true).open(path).and_then(|it| it.set_modified(now()));
+    match unless_gone(touched)? {
+        Some(()) => Ok(()),
+        None => replace(path, bytes),
     }
 }
 
@@ -302,4 +315,33 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_kept_while_others_write_and_remove_them() {
+        let folder = env::temp_dir().join(format!("selkie-failures-{}", std::process::id()));
+        // Long enough to become a file of its own.
+        let data = "A".repeat(1_400);
+        let write = |thread: usize| {
+            for number in 0..60 {
+                let line = json!({ "id": (thread, number), "accounts": [{ "d": data }] });
+                let path = write_to(&folder, line).unwrap();
+                keep_newest(&folder).unwrap();
+                assert!(path.exists());
+            }
+        };
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || write(thread));
+            }
+        });
+        let replays = files(&folder).unwrap();
+        assert_eq!(replays.iter().filter(|it| it.path.is_file()).count(), FAILURES_MAX);
+        assert_eq!(files(&folder.join("blobs")).unwrap().len(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }
