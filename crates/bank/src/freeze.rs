@@ -14,6 +14,7 @@ use solana_sdk_ids::{incinerator, system_program, sysvar};
 
 use crate::{
     accounts::BankAccounts,
+    alpenglow,
     bank::{Bank, Frozen, Working},
     error::BankError,
     lattice::LatticeHash,
@@ -28,13 +29,16 @@ const BURNED_PERCENT: u64 = 50;
 const ACCOUNTS_PER_THREAD_MIN: usize = 64;
 
 impl Bank {
-    /// Freezes the bank, with a blockhash derived from its parent's hash and its slot; returns the
-    /// bank hash. Freezing again has no effect.
+    /// Freezes the bank, with a blockhash derived from its parent; returns the bank hash. Freezing again
+    /// has no effect.
+    ///
+    /// After the migration to Alpenglow the blockhash is that of the block's last entry: of one entry
+    /// with all transactions, and the tick. Before it, it is derived from the parent's hash and the slot.
     ///
     /// # Errors
     /// If the bank is dead or before the root.
     pub fn freeze(&self) -> Result<Hash, BankError> {
-        self.freeze_with_blockhash(time::next_blockhash(&self.parent_hash, self.slot()))
+        self.freeze_with(None, None)
     }
 
     /// Freezes the bank with this blockhash, e.g. from a leader's proof of history.
@@ -42,15 +46,30 @@ impl Bank {
     /// # Errors
     /// If the bank is dead or before the root.
     pub fn freeze_with_blockhash(&self, blockhash: Hash) -> Result<Hash, BankError> {
+        self.freeze_with(Some(blockhash), None)
+    }
+
+    /// Freezes the bank with this time in its footer, in nanoseconds since the Unix epoch; the nearest
+    /// one within [`time_bounds`](crate::alpenglow::time_bounds), as a leader's. It has no effect
+    /// before the migration to Alpenglow.
+    ///
+    /// # Errors
+    /// If the bank is dead or before the root.
+    pub fn freeze_at(&self, now: i64) -> Result<Hash, BankError> {
+        self.freeze_with(None, Some(now))
+    }
+
+    fn freeze_with(&self, blockhash: Option<Hash>, now: Option<i64>) -> Result<Hash, BankError> {
         let mut working = self.write();
         self.check_has_state()?;
         if let Some(frozen) = self.frozen.get() {
             return Ok(frozen.hash);
         }
         self.distribute_fees(&mut working);
+        let blockhash = blockhash.unwrap_or_else(|| self.last_entry(&working));
         let Working { blockhash_queue, changed, .. } = &mut *working;
         let accounts = &mut BankAccounts::new(&self.shared.accounts, &self.ancestors, changed);
-        self.head.end(blockhash, self.counts, blockhash_queue, accounts);
+        self.head.end(blockhash, self.counts, now, blockhash_queue, accounts);
         let history = self.history();
         let lattice = self.lattice_after(&working, &history);
         let forks = &self.head.hard_forks;
@@ -62,6 +81,15 @@ impl Bank {
         self.frozen.set(frozen).expect("only one caller can hold `working`");
         self.set_phase(&mut working, Phase::Frozen);
         Ok(hash)
+    }
+
+    fn last_entry(&self, working: &Working) -> Hash {
+        let environment = self.environment();
+        if environment.is_alpenglow {
+            alpenglow::blockhash(&environment.blockhash, &working.signature_bytes)
+        } else {
+            time::next_blockhash(&self.parent_hash, self.slot())
+        }
     }
 
     /// Burns half of the signature fees; pays the rest and the priority fees to the collector.

@@ -13,7 +13,9 @@ use solana_hash::Hash;
 use solana_sdk_ids::{incinerator, sysvar};
 
 use crate::{
+    alpenglow,
     options::Options,
+    slot_time::SlotTimes,
     stakes::{StakeAccounts, Stakes},
     state::{State, all_builtins},
     sysvars, time,
@@ -36,14 +38,16 @@ pub trait HeadAccounts: AccountStore {
 pub struct Head {
     /// The slot.
     pub slot: u64,
+    /// The slot of the block before it.
+    pub parent_slot: u64,
     /// The number of blocks before it.
     pub block_height: u64,
     /// Features, sysvars, builtin programs, fees and stakes that its transactions see.
     pub environment: Arc<Environment>,
     /// The stakes by epoch.
     pub stakes: Arc<Stakes>,
-    /// The duration of a slot in milliseconds.
-    pub slot_milliseconds: u64,
+    /// How long slots last.
+    pub slot_times: SlotTimes,
     /// The slots in which the cluster was restarted, in ascending order.
     pub hard_forks: Arc<[u64]>,
 }
@@ -76,16 +80,18 @@ impl Head {
             blockhash: state.blockhashes.last().copied().unwrap_or_default(),
             lamports_per_signature: state.lamports_per_signature,
             epoch_stake: stakes.of(schedule.get_epoch(slot)).clone(),
+            is_alpenglow: alpenglow::genesis_slot(state).is_some(),
             log_bytes_max: options.log_bytes_max,
             compute_unit_limit: options.compute_unit_limit,
             ..selkie_builtins::environment(features)
         };
         Self {
             slot,
+            parent_slot: slot.saturating_sub(1),
             block_height,
             environment: Arc::new(environment),
             stakes: Arc::new(stakes),
-            slot_milliseconds: options.slot_milliseconds,
+            slot_times: SlotTimes::new(options.slot_milliseconds, &schedule, state),
             hard_forks: options.hard_forks.as_slice().into(),
         }
     }
@@ -94,22 +100,26 @@ impl Head {
     /// from the blockhash before it.
     #[must_use]
     pub fn derived_end(&self) -> BlockEnd {
-        BlockEnd {
-            hash: time::slot_hash(self.slot),
-            blockhash: time::next_blockhash(&self.environment.blockhash, self.slot),
-        }
+        let blockhash = time::next_blockhash(&self.environment.blockhash, self.slot);
+        BlockEnd { hash: time::slot_hash(self.slot), blockhash }
     }
 
     /// Ends the slot: registers its blockhash (without ageing the others if the block does not count),
     /// and updates what lists it, the recent blockhashes and the slot history. Burns what was sent to
     /// the incinerator (agave: `Bank::freeze`).
+    ///
+    /// On a chain that has migrated to Alpenglow the clock moves to the end of the block first: to
+    /// `now`, the nanoseconds that the leader's clock shows, within its bounds; without it, by the
+    /// duration of the slots since the parent.
     pub fn end(
         &self,
         blockhash: Hash,
         counts: bool,
+        now: Option<i64>,
         blockhashes: &mut BlockhashQueue,
         accounts: &mut impl HeadAccounts,
     ) {
+        self.end_clock(now, accounts);
         if counts {
             blockhashes.register(blockhash);
         } else {

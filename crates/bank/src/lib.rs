@@ -30,6 +30,8 @@
 //! | `begin` | creation of a bank |
 //! | `step` | how a chain goes from a block to the next |
 //! | `options` | options of forks and of banks |
+//! | [`alpenglow`] | the migration to Alpenglow, and the clock in footers |
+//! | `slot_time` | how long slots last, and the limits of blocks |
 //! | `head` | what the next slot of a chain follows from, and the end of a slot |
 //! | `advance` | the start of a slot |
 //! | `epoch` | the start of an epoch |
@@ -50,6 +52,7 @@
 
 mod accounts;
 mod advance;
+pub mod alpenglow;
 mod ancestors;
 mod bank;
 mod begin;
@@ -63,6 +66,7 @@ mod lifecycle;
 mod options;
 mod phase;
 mod process;
+mod slot_time;
 mod slot_tree;
 mod stakes;
 mod state;
@@ -79,6 +83,7 @@ pub use crate::{
     lattice::LatticeHash,
     options::{BankOptions, Options},
     process::Outcome,
+    slot_time::{RAISE_BLOCK_LIMITS_TO_100M, SlotParameters, SlotTimes},
     stakes::{MAINNET_STAKE, StakeAccounts, Stakes},
     state::{Genesis, State},
     step::{Between, Distribution, Step},

@@ -159,6 +159,13 @@ fn list<const N: usize>(records: impl Iterator<Item = [u8; N]>, max: usize) -> V
     data
 }
 
+/// Decodes the clock; `None` if the data are too short.
+pub(crate) fn read_clock(data: &[u8]) -> Option<Clock> {
+    let mut sysvars = Sysvars::empty();
+    sysvars.set(ids::clock::ID, data).ok()?;
+    sysvars.clock()
+}
+
 /// Encodes the clock.
 pub(crate) fn clock(clock: &Clock) -> Vec<u8> {
     data_of(ids::clock::ID, |sysvars| sysvars.set_clock(clock))

@@ -150,7 +150,7 @@ impl Journal {
     /// Ends the slot of `head`, as a block that ends with this blockhash does.
     pub(crate) fn end(&mut self, head: &Head, blockhash: Hash) {
         let mut blockhashes = core::mem::take(self.blockhash_queue_mut());
-        head.end(blockhash, true, &mut blockhashes, self);
+        head.end(blockhash, true, None, &mut blockhashes, self);
         self.state.blockhash_queue = blockhashes;
     }
 

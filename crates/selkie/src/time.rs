@@ -7,7 +7,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use selkie_bank::{
-    Between, Distribution, Head, StakeAccounts, Step, sysvars::recent_blockhashes,
+    Between, Distribution, Head, SlotTimes, StakeAccounts, Step, sysvars::recent_blockhashes,
     time::next_blockhash,
 };
 use solana_clock::Clock;
@@ -137,12 +137,14 @@ impl Svm {
     fn head(&self) -> Head {
         let state = self.journal.state();
         let slot = self.slot();
+        let schedule = self.epoch_schedule();
         Head {
             slot,
+            parent_slot: slot.saturating_sub(1),
             block_height: slot,
             environment: Arc::clone(&state.environment),
             stakes: Arc::clone(&state.stakes),
-            slot_milliseconds: self.slot_milliseconds,
+            slot_times: SlotTimes::new(self.slot_milliseconds, &schedule, &state.accounts),
             hard_forks: Arc::default(),
         }
     }
