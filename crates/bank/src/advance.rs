@@ -15,6 +15,7 @@ use solana_sdk_ids::sysvar;
 use crate::{
     alpenglow,
     head::{BlockEnd, Head, HeadAccounts, data_of, set_sysvar},
+    rewards::{self, Pending},
     slot_time::SlotTimes,
     stakes::{StakeAccounts, Stakes},
     step::{Between, Step},
@@ -47,6 +48,7 @@ pub(crate) struct Advance<'h, A> {
     pub(crate) stakes: Arc<Stakes>,
     pub(crate) slot_times: SlotTimes,
     pub(crate) is_alpenglow: bool,
+    pub(crate) pending: Option<Arc<Pending>>,
     pub(crate) accounts: &'h mut A,
 }
 
@@ -82,6 +84,7 @@ impl Head {
             stakes: Arc::clone(&self.stakes),
             slot_times: self.slot_times.clone(),
             is_alpenglow: self.environment.is_alpenglow,
+            pending: self.pending.clone(),
             accounts,
         };
         let blockhash = advance.prepare(passed, blockhashes);
@@ -94,6 +97,9 @@ impl<A: HeadAccounts> Advance<'_, A> {
     fn prepare(&mut self, passed: Range<u64>, blockhashes: &mut BlockhashQueue) -> Hash {
         let epoch_before = self.schedule.get_epoch(self.before.slot);
         let begins_epoch = epoch_before < self.schedule.get_epoch(self.slot);
+        self.recall_rewards();
+        self.continue_rewards();
+        let supply = if begins_epoch { self.capitalization() } else { 0 };
         if begins_epoch {
             self.activate_features(self.boundary());
             let milliseconds = self.slot_times.milliseconds();
@@ -101,11 +107,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
         } else if self.step.activates_features {
             self.activate_features(self.slot);
         }
-        self.pass_epochs();
-        self.end_rewards();
-        if begins_epoch {
-            self.begin_rewards();
-        }
+        self.pass_epochs(begins_epoch, supply);
         let blockhash = self.pass_slots(passed, blockhashes);
         self.set_clock();
         self.update_last_restart_slot();
@@ -248,6 +250,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
             environment: Arc::new(environment),
             stakes: self.stakes,
             slot_times: self.slot_times,
+            pending: self.pending,
             hard_forks: Arc::clone(&self.before.hard_forks),
         }
     }
@@ -258,14 +261,15 @@ impl<A: HeadAccounts> Advance<'_, A> {
         if epoch == self.schedule.get_epoch(self.before.slot) {
             return self.before.environment.epoch_stake.clone();
         }
-        self.stakes.of(epoch).clone()
+        self.stakes.current(epoch).clone()
     }
 
     /// Reads the stake and vote accounts.
     pub(crate) fn stake_accounts(&self) -> StakeAccounts {
         let found = self.accounts.owned_by(StakeAccounts::is_owner);
         let found = found.iter().map(|(key, account)| (key, account));
-        StakeAccounts::new(found, self.features, &self.rent)
+        let admission = rewards::admission(self.accounts, &self.slot_times, self.slot);
+        StakeAccounts::new(found, self.features, &self.rent, admission)
     }
 
     pub(crate) fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {

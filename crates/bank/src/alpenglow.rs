@@ -21,6 +21,7 @@ use solana_sdk_ids::{feature, system_program, sysvar};
 
 use crate::{
     head::{Head, HeadAccounts, data_of, set_sysvar},
+    rewards::{EpochInflation, VOTE_REWARDS, VoteRewards},
     sysvars,
 };
 
@@ -86,14 +87,21 @@ fn account(data: Vec<u8>) -> AccountSharedData {
 /// Returns the accounts with which a chain that began with Alpenglow differs from others, and its clock
 /// shows this time, in nanoseconds.
 #[must_use]
-pub fn genesis_accounts(nanoseconds: i64, rent: &Rent) -> Vec<(Pubkey, AccountSharedData)> {
+pub fn genesis_accounts(
+    nanoseconds: i64,
+    slots_per_epoch: u64,
+    rent: &Rent,
+) -> Vec<(Pubkey, AccountSharedData)> {
     let gate = [&[1][..], &0_u64.to_le_bytes()].concat();
     let lamports = minimum_balance(rent, gate.len());
+    let current = EpochInflation { slots: slots_per_epoch, ..EpochInflation::default() };
+    let vote_rewards = VoteRewards { current, previous: None };
     let gate = Account { lamports, data: gate, owner: feature::ID, ..Account::default() };
     vec![
         (GATE, gate.into()),
         (CERTIFICATE, certificate(0, &Hash::default())),
         (CLOCK, clock_account(nanoseconds)),
+        (VOTE_REWARDS, vote_rewards.account(&Rent::default())),
     ]
 }
 

@@ -3,14 +3,10 @@
 
 use std::{sync::PoisonError, thread};
 
-use selkie_svm::{
-    AccountSharedData, AccountStore, Feature, Pubkey, ReadableAccount, check::is_reserved,
-    sysvars::minimum_balance,
-};
+use selkie_svm::{AccountSharedData, AccountStore, Pubkey};
 use sha2::{Digest, Sha256};
-use solana_account::WritableAccount;
 use solana_hash::Hash;
-use solana_sdk_ids::{incinerator, system_program, sysvar};
+use solana_sdk_ids::sysvar;
 
 use crate::{
     accounts::BankAccounts,
@@ -19,6 +15,7 @@ use crate::{
     error::BankError,
     lattice::LatticeHash,
     phase::Phase,
+    rewards::credited,
     time,
 };
 
@@ -97,29 +94,13 @@ impl Bank {
         let fees = working.fees;
         let burned = fees.signatures.saturating_mul(BURNED_PERCENT) / 100;
         let kept = fees.signatures.saturating_sub(burned).saturating_add(fees.priority);
-        if let Some(collector) = self.collector.filter(|_| kept > 0)
-            && let Some(account) = self.credited(&collector, kept)
-        {
+        let Some(collector) = self.collector.filter(|_| kept > 0) else { return };
+        let account = self.view().account(&collector).unwrap_or_default();
+        let environment = self.environment();
+        let rent = environment.rent();
+        if let Some(account) = credited(&collector, account, kept, environment.features, &rent) {
             self.put(working, collector, account);
         }
-    }
-
-    /// Returns the collector's account with the fees added, if it may receive them.
-    fn credited(&self, collector: &Pubkey, lamports: u64) -> Option<AccountSharedData> {
-        let features = self.environment().features;
-        let mut account = self.view().account(collector).unwrap_or_default();
-        let before = account.lamports();
-        account.checked_add_lamports(lamports).ok()?;
-        let is_custom = features.has(Feature::CustomCommissionCollector);
-        if *account.owner() != system_program::ID || is_custom && is_reserved(collector) {
-            return None;
-        }
-        let rent = self.environment().rent();
-        let minimum = minimum_balance(&rent, account.data().len());
-        let is_enough = account.lamports() >= minimum
-            || features.has(Feature::RelaxMinBalanceCheck) && before > 0;
-        // The incinerator needs no minimum balance, since it is emptied at once.
-        (is_enough || is_custom && *collector == incinerator::ID).then_some(account)
     }
 
     /// Returns the hash of all accounts: the parent's, minus the old versions of changed accounts,

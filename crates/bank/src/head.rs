@@ -15,6 +15,7 @@ use solana_sdk_ids::{incinerator, sysvar};
 use crate::{
     alpenglow,
     options::Options,
+    rewards::{self, Pending},
     slot_time::SlotTimes,
     stakes::{StakeAccounts, Stakes},
     state::{State, all_builtins},
@@ -28,6 +29,9 @@ pub trait HeadAccounts: AccountStore {
 
     /// Returns the accounts whose owner passes `is_owner`.
     fn owned_by(&self, is_owner: fn(&Pubkey) -> bool) -> Vec<(Pubkey, AccountSharedData)>;
+
+    /// Returns the lamports of all accounts.
+    fn capitalization(&self) -> u64;
 
     /// Returns whether the account may have changed in this slot.
     fn may_have_changed(&self, key: &Pubkey) -> bool;
@@ -48,6 +52,8 @@ pub struct Head {
     pub stakes: Arc<Stakes>,
     /// How long slots last.
     pub slot_times: SlotTimes,
+    /// The rewards of stake accounts that later blocks distribute.
+    pub(crate) pending: Option<Arc<Pending>>,
     /// The slots in which the cluster was restarted, in ascending order.
     pub hard_forks: Arc<[u64]>,
 }
@@ -73,13 +79,16 @@ impl Head {
         let rent = sysvars.rent().unwrap_or_default();
         let existing = state.accounts.iter().filter(|(_, account)| account.lamports() > 0);
         let accounts = existing.map(|(key, account)| (key, account));
-        stakes.complete(|| StakeAccounts::new(accounts, features, &rent), history, &schedule, slot);
+        let slot_times = SlotTimes::new(options.slot_milliseconds, &schedule, state);
+        let admission = rewards::admission(state, &slot_times, slot);
+        let accounts = || StakeAccounts::new(accounts, features, &rent, admission);
+        stakes.complete(accounts, history, &schedule, slot);
         let environment = Environment {
             sysvars,
             builtins: all_builtins(features, &options.builtins),
             blockhash: state.blockhashes.last().copied().unwrap_or_default(),
             lamports_per_signature: state.lamports_per_signature,
-            epoch_stake: stakes.of(schedule.get_epoch(slot)).clone(),
+            epoch_stake: stakes.current(schedule.get_epoch(slot)).clone(),
             is_alpenglow: alpenglow::genesis_slot(state).is_some(),
             log_bytes_max: options.log_bytes_max,
             compute_unit_limit: options.compute_unit_limit,
@@ -91,8 +100,29 @@ impl Head {
             block_height,
             environment: Arc::new(environment),
             stakes: Arc::new(stakes),
-            slot_times: SlotTimes::new(options.slot_milliseconds, &schedule, state),
+            slot_times,
+            pending: None,
             hard_forks: options.hard_forks.as_slice().into(),
+        }
+    }
+
+    /// Creates the head of a chain on which every slot has a block and no rewards wait.
+    #[must_use]
+    pub fn without_forks(
+        slot: u64,
+        environment: Arc<Environment>,
+        stakes: Arc<Stakes>,
+        slot_times: SlotTimes,
+    ) -> Self {
+        Self {
+            slot,
+            parent_slot: slot.saturating_sub(1),
+            block_height: slot,
+            environment,
+            stakes,
+            slot_times,
+            pending: None,
+            hard_forks: Arc::default(),
         }
     }
 

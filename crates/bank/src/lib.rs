@@ -36,6 +36,7 @@
 //! | `advance` | the start of a slot |
 //! | `epoch` | the start of an epoch |
 //! | `stakes` | effective stake of delegations per epoch |
+//! | [`rewards`] | the rewards of an epoch, and their distribution |
 //! | `freeze` | freezing of a bank: blockhash, fees, hash |
 //! | `accounts` | accounts of all forks |
 //! | `status_cache` | processed transactions on all forks |
@@ -66,6 +67,7 @@ mod lifecycle;
 mod options;
 mod phase;
 mod process;
+pub mod rewards;
 mod slot_time;
 mod slot_tree;
 mod stakes;

@@ -75,6 +75,11 @@ const GATES: [(Pubkey, SlotParameters); 4] = [
     ),
 ];
 
+/// Returns the addresses of the gates that change the duration of slots or limits of blocks.
+pub(crate) fn gates() -> impl Iterator<Item = Pubkey> {
+    GATES.iter().map(|(gate, _)| *gate).chain([RAISE_BLOCK_LIMITS_TO_100M])
+}
+
 impl SlotParameters {
     /// Returns the parameters of slots of this duration: a row of the table; for other durations the
     /// limits of slots of 400 ms, as a genesis with a duration of its own has.

@@ -1,7 +1,5 @@
 //! The state of a bank for import and export, and that of a new cluster.
 
-use std::collections::BTreeMap;
-
 use selkie_builtins::{PROGRAMS, builtins, environment, native_accounts, sysvar_account};
 use selkie_svm::{
     AccountSharedData, AccountStore, Builtins, EpochStake, FeatureSet, Pubkey, Sysvars,
@@ -106,7 +104,7 @@ impl State {
             let end = (unix_timestamp.saturating_mul(1000))
                 .saturating_add_unsigned(time::SLOT_MILLISECONDS)
                 .saturating_mul(1_000_000);
-            accounts.extend(alpenglow::genesis_accounts(end, &rent));
+            accounts.extend(alpenglow::genesis_accounts(end, schedule.slots_per_epoch, &rent));
         }
         accounts.sort_unstable_by_key(|(key, _)| *key);
         Self {
@@ -116,7 +114,7 @@ impl State {
             features,
             blockhashes: vec![blockhash],
             lamports_per_signature,
-            stakes: Stakes { additional: stake.clone(), epochs: BTreeMap::new() },
+            stakes: Stakes { additional: stake.clone(), ..Stakes::default() },
             processed: Vec::new(),
             lattice: None,
             accounts,

@@ -1,5 +1,7 @@
 //! The state of a new cluster, and that of a ledger.
 
+use std::collections::BTreeMap;
+
 use selkie_bank::{Bank, Genesis, LatticeHash, MAINNET_STAKE, Stakes, State};
 use selkie_ledger::{Block, Header, Stake};
 use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
@@ -192,6 +194,8 @@ pub(crate) fn from_ledger<'b>(
         stakes: Stakes {
             additional: header.additional_stake.clone().into_stake(),
             epochs: epochs.collect(),
+            // Those of the vote accounts then hold.
+            commissions: BTreeMap::new(),
         },
         processed: processed.collect(),
         lattice: LatticeHash::from_bytes(&header.lattice),

@@ -254,6 +254,11 @@ impl HeadAccounts for Journal {
         owned.map(|(key, account)| (key, account.clone())).collect()
     }
 
+    fn capitalization(&self) -> u64 {
+        let written = self.state.accounts.written();
+        written.iter().map(|(_, account)| account.lamports()).fold(0, u64::saturating_add)
+    }
+
     fn may_have_changed(&self, key: &Pubkey) -> bool {
         self.state.accounts.get(key).is_some()
     }
