@@ -85,7 +85,7 @@ pub use crate::{
     lattice::LatticeHash,
     options::{BankOptions, Options},
     process::Outcome,
-    slot_time::{RAISE_BLOCK_LIMITS_TO_100M, SlotParameters, SlotTimes},
+    slot_time::{RAISE_BLOCK_LIMITS_TO_100M, SlotParameters, SlotTimes, slot_time_gates},
     stakes::{MAINNET_STAKE, StakeAccounts, Stakes},
     state::{Genesis, State},
     step::{Between, Distribution, Step},

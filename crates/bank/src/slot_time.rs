@@ -75,6 +75,11 @@ const GATES: [(Pubkey, SlotParameters); 4] = [
     ),
 ];
 
+/// Returns the gates of shorter slots, and the duration of each in milliseconds.
+pub fn slot_time_gates() -> impl Iterator<Item = (Pubkey, u64)> {
+    GATES.iter().map(|(gate, row)| (*gate, row.milliseconds))
+}
+
 /// Returns the addresses of the gates that change the duration of slots or limits of blocks.
 pub(crate) fn gates() -> impl Iterator<Item = Pubkey> {
     GATES.iter().map(|(gate, _)| *gate).chain([RAISE_BLOCK_LIMITS_TO_100M])

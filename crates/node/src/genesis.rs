@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use selkie_bank::{Bank, Genesis, LatticeHash, MAINNET_STAKE, Stakes, State};
+use selkie_bank::{Bank, Genesis, LatticeHash, MAINNET_STAKE, Stakes, State, slot_time_gates};
 use selkie_ledger::{Block, Header, Stake};
 use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
 use selkie_svm::{
@@ -59,7 +59,7 @@ fn own_accounts(options: &Options) -> Vec<(Pubkey, AccountSharedData)> {
     let rent = rent();
     let known = WellKnownAccountSet::all();
     let mut accounts: Vec<_> = known.iter().map(|it| (it.key(), it.account().clone())).collect();
-    accounts.extend(features(options.features, &rent));
+    accounts.extend(features(options, &rent));
     let identity = options.identity.pubkey();
     accounts.push((identity, wallet(IDENTITY_LAMPORTS)));
     let vote_account = validator::vote_account(&options.vote_account, &identity, &rent);
@@ -78,13 +78,15 @@ fn own_accounts(options: &Options) -> Vec<(Pubkey, AccountSharedData)> {
 
 /// Returns the accounts of features that are active since slot 0. Clients read them to learn, for
 /// example, which versions of sBPF may be deployed.
-fn features(
-    features: FeatureSet,
-    rent: &Rent,
-) -> impl Iterator<Item = (Pubkey, AccountSharedData)> {
+///
+/// Of the gates of shorter slots, those have an account whose duration is not below the node's own.
+fn features(options: &Options, rent: &Rent) -> impl Iterator<Item = (Pubkey, AccountSharedData)> {
     let settled = include_str!("settled_features.txt").lines();
     let settled = settled.filter_map(|line| line.parse().ok());
-    let active = features.iter().map(|feature| feature.address());
+    let shorter = slot_time_gates().filter(|(_, time)| *time < options.slot_milliseconds);
+    let shorter: Vec<Pubkey> = shorter.map(|(gate, _)| gate).collect();
+    let settled = settled.filter(move |address| !shorter.contains(address));
+    let active = options.features.iter().map(|feature| feature.address());
     settled.chain(active).map(|address| (address, feature_account(0, rent)))
 }
 
