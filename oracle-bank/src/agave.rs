@@ -6,10 +6,13 @@ use std::{
 };
 
 use agave_feature_set::FeatureSet;
-use agave_votor_messages::{certificate::{CertSignature, GenesisCert}, consensus_message::Block};
+use agave_votor_messages::{
+    certificate::{CertSignature, GenesisCert},
+    consensus_message::Block,
+};
 use solana_account::{AccountSharedData, ReadableAccount};
-use solana_epoch_schedule::EpochSchedule;
 use solana_cluster_type::ClusterType;
+use solana_epoch_schedule::EpochSchedule;
 use solana_hash::Hash;
 use solana_inflation::Inflation;
 use solana_keypair::Keypair;
@@ -57,7 +60,8 @@ impl Agave {
         let validators: Vec<ValidatorVoteKeypairs> = (0..count)
             .map(|_| ValidatorVoteKeypairs::new(keypair(rng), keypair(rng), keypair(rng)))
             .collect();
-        let stakes = (0..count).map(|_| 10_000_000_000 + rng.below(1_000_000_000_000) as u64).collect();
+        let stakes =
+            (0..count).map(|_| 10_000_000_000 + rng.below(1_000_000_000_000) as u64).collect();
         let mut features = FeatureSet::default();
         for feature in selkie_svm::FeatureSet::mainnet().iter() {
             features.activate(&feature.address(), 0);

@@ -134,7 +134,8 @@ impl Editor<'_> {
         let voter = self.rng.pick(&self.agave.voters.clone());
         let digits = self.rng.below(12) as u32;
         let amount = 1 + self.rng.below(10_usize.pow(digits)) as u64;
-        let credits = VoteAccount::read(&voter, self.get(&voter).data()).map_or(0, |it| it.credits());
+        let credits =
+            VoteAccount::read(&voter, self.get(&voter).data()).map_or(0, |it| it.credits());
         let mut data = vec![0; 200];
         data[0] = 2;
         data[124..156].copy_from_slice(voter.as_ref());
@@ -188,8 +189,8 @@ pub fn run(seed: u64, slots: u64) -> Result<(), String> {
         let epoch = theirs.epoch();
         let theirs = Arc::new(theirs);
         agave.bank = Arc::clone(&theirs);
-        let mut edits = Editor { rng: &mut rng, agave: &mut agave, epoch, migration }
-            .edits(is_rewarding);
+        let mut edits =
+            Editor { rng: &mut rng, agave: &mut agave, epoch, migration }.edits(is_rewarding);
         agave.bank = previous;
         if parent == 0 && matches!(consensus, Consensus::Migrating(_)) {
             edits.push((alpenglow::GATE, pending()));
@@ -207,7 +208,8 @@ pub fn run(seed: u64, slots: u64) -> Result<(), String> {
         let parent_hash = agave.bank.last_blockhash();
         let theirs = Arc::into_inner(theirs).expect("no other holds the bank");
         if is_alpenglow {
-            let now = alpenglow::nanoseconds(&*ours).unwrap_or(timestamp.unwrap_or(0) * 1_000_000_000);
+            let now =
+                alpenglow::nanoseconds(&*ours).unwrap_or(timestamp.unwrap_or(0) * 1_000_000_000);
             let footer = now + 1 + rng.below(700_000_000) as i64;
             ours.freeze_at(footer).map_err(|it| it.to_string())?;
             let footer = alpenglow::nanoseconds(&*ours).ok_or("no alpenclock")?;
@@ -235,7 +237,11 @@ fn compare_stakes(
     let total = theirs.get_current_epoch_total_stake();
     let expected = EpochStake { total, vote_accounts };
     let found = &ours.environment().epoch_stake;
-    if *found == expected { Ok(()) } else { Err(format!("slot {slot}: stake {found:?}, not {expected:?}")) }
+    if *found == expected {
+        Ok(())
+    } else {
+        Err(format!("slot {slot}: stake {found:?}, not {expected:?}"))
+    }
 }
 
 fn pending() -> AccountSharedData {
@@ -244,10 +250,7 @@ fn pending() -> AccountSharedData {
     Account { lamports, data, owner: feature::ID, ..Account::default() }.into()
 }
 
-fn compare(
-    ours: &selkie_bank::Bank,
-    theirs: &solana_runtime::bank::Bank,
-) -> Result<(), String> {
+fn compare(ours: &selkie_bank::Bank, theirs: &solana_runtime::bank::Bank) -> Result<(), String> {
     let mut differences = Vec::new();
     let accounts = ours.accounts().map_err(|it| it.to_string())?;
     let sum: u64 = accounts.iter().map(|(_, account)| account.lamports()).sum();
@@ -279,5 +282,10 @@ fn show(account: &Option<AccountSharedData>) -> String {
     let Some(it) = account else { return "none".into() };
     let data = &it.data()[..it.data().len().min(220)];
     let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{} lamports, {} bytes {hex}, rent epoch {}", it.lamports(), it.data().len(), it.rent_epoch())
+    format!(
+        "{} lamports, {} bytes {hex}, rent epoch {}",
+        it.lamports(),
+        it.data().len(),
+        it.rent_epoch()
+    )
 }
