@@ -31,7 +31,7 @@ use solana_runtime::{
 use crate::rng::Rng;
 
 /// The number of slots of an epoch.
-pub const SLOTS_PER_EPOCH: u64 = 64;
+pub(crate) const SLOTS_PER_EPOCH: u64 = 64;
 
 /// Features besides Selkie's own that mainnet has: of stakes and of inflation.
 const BESIDES: [Pubkey; 3] = [
@@ -41,10 +41,10 @@ const BESIDES: [Pubkey; 3] = [
 ];
 
 /// A chain of agave's banks.
-pub struct Agave {
-    pub bank: Arc<Bank>,
-    pub voters: Vec<Pubkey>,
-    pub stakes: Vec<Pubkey>,
+pub(crate) struct Agave {
+    pub(crate) bank: Arc<Bank>,
+    pub(crate) voters: Vec<Pubkey>,
+    pub(crate) stakes: Vec<Pubkey>,
     _forks: Arc<RwLock<BankForks>>,
 }
 
@@ -55,7 +55,7 @@ fn keypair(rng: &mut Rng) -> Keypair {
 }
 
 impl Agave {
-    pub fn new(rng: &mut Rng, is_alpenglow: bool) -> Self {
+    pub(crate) fn new(rng: &mut Rng, is_alpenglow: bool) -> Self {
         let count = 2 + rng.below(5);
         let validators: Vec<ValidatorVoteKeypairs> = (0..count)
             .map(|_| ValidatorVoteKeypairs::new(keypair(rng), keypair(rng), keypair(rng)))
@@ -96,13 +96,13 @@ impl Agave {
     }
 
     /// Opens the bank of a later slot.
-    pub fn open(&self, slot: u64) -> Bank {
+    pub(crate) fn open(&self, slot: u64) -> Bank {
         let leader = SlotLeader { id: self.voters[0], vote_address: self.voters[0] };
         Bank::new_from_parent(Arc::clone(&self.bank), leader, slot)
     }
 
     /// Ends the block: with this time in its footer, if there is one.
-    pub fn close(&mut self, bank: Bank, footer: Option<i64>, blockhash: Hash) {
+    pub(crate) fn close(&mut self, bank: Bank, footer: Option<i64>, blockhash: Hash) {
         if let Some(time) = footer {
             bank.update_clock_from_footer(time);
         }
@@ -130,7 +130,7 @@ impl Keys for ValidatorVoteKeypairs {
 }
 
 /// Writes the genesis certificate of the parent, as the first block of Alpenglow begins with it.
-pub fn migrate(bank: &Bank) {
+pub(crate) fn migrate(bank: &Bank) {
     bank.set_alpenglow_genesis_certificate(&GenesisCert {
         block: Block { slot: bank.parent_slot(), block_id: bank.parent_hash() },
         signature: CertSignature { signature: zero_signature(), bitmap: vec![0, 0, 0] },
@@ -142,7 +142,7 @@ fn zero_signature() -> solana_bls_signatures::Signature {
 }
 
 /// Sets an account outside of transactions, with the capitalization.
-pub fn put(bank: &Bank, key: &Pubkey, account: &AccountSharedData) {
+pub(crate) fn put(bank: &Bank, key: &Pubkey, account: &AccountSharedData) {
     let before = bank.get_account(key).map_or(0, |it| it.lamports());
     bank.store_account(key, account);
     let capitalization = bank.capitalization() - before + account.lamports();

@@ -25,11 +25,6 @@ impl Rng {
         if limit == 0 { 0 } else { (self.word() >> 11) as usize % limit }
     }
 
-    /// A number from `low` to `high`, both included.
-    pub(crate) fn range(&mut self, low: i64, high: i64) -> i64 {
-        low + self.below((high - low + 1) as usize) as i64
-    }
-
     /// True in `percent` of cases.
     pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent

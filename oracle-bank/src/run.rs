@@ -154,7 +154,7 @@ impl Editor<'_> {
 ///
 /// # Errors
 /// If the chains differ: how.
-pub fn run(seed: u64, slots: u64) -> Result<(), String> {
+pub(crate) fn run(seed: u64, slots: u64) -> Result<(), String> {
     let mut rng = Rng::new(seed, 1);
     let consensus = match seed % 3 {
         0 => Consensus::Votes,
@@ -163,7 +163,7 @@ pub fn run(seed: u64, slots: u64) -> Result<(), String> {
     };
     let mut agave = Agave::new(&mut rng, consensus == Consensus::Alpenglow);
     let options = Options { slot_milliseconds: 400, ..Options::default() };
-    let forks = Forks::new(import(&agave), Arc::new(ProgramCache::new()), options);
+    let mut forks = Forks::new(import(&agave), Arc::new(ProgramCache::new()), options.clone());
     let mut migration = (consensus == Consensus::Alpenglow).then_some(0);
     let mut slot = 0;
     while slot < slots {
@@ -179,8 +179,8 @@ pub fn run(seed: u64, slots: u64) -> Result<(), String> {
         let is_alpenglow = migration.is_some();
         let timestamp = (!is_alpenglow || migrates).then(|| theirs.clock().unix_timestamp);
         let step = Step { unix_timestamp: timestamp, migrates, ..Step::default() };
-        let options = BankOptions { step, ..BankOptions::default() };
-        let ours = forks.new_bank_with(parent, slot, &options).map_err(|it| it.to_string())?;
+        let bank_options = BankOptions { step, ..BankOptions::default() };
+        let ours = forks.new_bank_with(parent, slot, &bank_options).map_err(|it| it.to_string())?;
         compare_stakes(&ours, &theirs, slot)?;
 
         let rewards = theirs.get_account(&sysvar::epoch_rewards::ID);
@@ -220,7 +220,13 @@ pub fn run(seed: u64, slots: u64) -> Result<(), String> {
             agave.close(theirs, None, blockhash);
         }
         compare(&ours, &agave.bank).map_err(|it| format!("{consensus:?}, slot {slot}: {it}"))?;
-        forks.set_root(slot).map_err(|it| it.to_string())?;
+        if rng.chance(if is_rewarding { 40 } else { 2 }) {
+            // Another process continues from what this one exports.
+            let state = ours.export().map_err(|it| it.to_string())?;
+            forks = Forks::new(state, Arc::new(ProgramCache::new()), options.clone());
+        } else {
+            forks.set_root(slot).map_err(|it| it.to_string())?;
+        }
     }
     Ok(())
 }

@@ -153,12 +153,16 @@ impl<A: HeadAccounts> Advance<'_, A> {
         if let Some(timestamp) = self.step.unix_timestamp {
             time::set_timestamp(&mut clock, &before, timestamp, schedule, milliseconds);
         }
+        if self.step.between == Between::Skipped && clock.epoch != before.epoch {
+            // The epoch's first block is this one, whichever slot it is in.
+            clock.epoch_start_timestamp = clock.unix_timestamp;
+        }
         self.set_sysvar(sysvar::clock::ID, sysvars::clock(&clock));
     }
 
     /// Lets the clock of a block show when the block before it ended (agave:
-    /// `update_clock_slot_for_alpenglow`). Slots that passed as if they had blocks ended as well, each
-    /// after the time of a slot, and the last one not before the step's timestamp. Returns `None` if the
+    /// `update_clock_slot_for_alpenglow`). Slots that passed as if they had blocks ended as well: the last
+    /// one at the step's timestamp, without one each after the time of a slot. Returns `None` if the
     /// clock shows no time that *alpenclock* could hold.
     fn continue_clock(&mut self) -> Option<()> {
         let before = sysvars::read_clock(&self.data(&sysvar::clock::ID))?;
@@ -174,11 +178,13 @@ impl<A: HeadAccounts> Advance<'_, A> {
             Some(last) => self.slot_times.duration(first..=last),
             None => 0,
         };
-        let mut time = alpenglow::after(parent, duration(self.slot));
-        let wanted = self.step.unix_timestamp.filter(|it| *it > alpenglow::second(time));
-        if let Some(seconds) = wanted {
-            time = seconds.checked_mul(1_000_000_000)?;
-        }
+        let time = match self.step.unix_timestamp {
+            Some(seconds) if seconds > before.unix_timestamp => {
+                seconds.checked_mul(1_000_000_000)?
+            }
+            Some(_) => parent,
+            None => alpenglow::after(parent, duration(self.slot)),
+        };
         let epoch = self.schedule.get_epoch(self.slot);
         let begin = self.schedule.get_first_slot_in_epoch(epoch);
         let epoch_start_timestamp = if epoch == before.epoch {

@@ -225,7 +225,9 @@ pub(super) fn oracle_svm_long(_: &Setting) -> Result<()> {
 pub(super) fn oracle_bank(_: &Setting) -> Result<()> {
     // Not the cargo that runs this, which is of the repository's toolchain.
     let mut cargo = Command::new("cargo");
-    cargo.args(["run", "--locked", "--", "12", "300"]).current_dir(repository().join("oracle-bank"));
+    cargo
+        .args(["run", "--locked", "--", "12", "300"])
+        .current_dir(repository().join("oracle-bank"));
     cargo.env_remove("RUSTUP_TOOLCHAIN");
     succeed(&mut cargo)
 }

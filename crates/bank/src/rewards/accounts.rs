@@ -104,6 +104,21 @@ pub(crate) fn delegated_stakes(
     account(data, minimum_balance(rent, DELEGATED_STAKES_BYTES_MAX))
 }
 
+/// Reads the account of the delegated stakes of an epoch; `None` if it has those of another one.
+pub(crate) fn read_delegated_stakes(
+    accounts: &impl AccountStore,
+    epoch: u64,
+) -> Option<BTreeMap<Pubkey, u64>> {
+    let account = accounts.account(&DELEGATED_STAKES)?;
+    let (header, rows) = account.data().split_first_chunk::<16>()?;
+    let (rows, _) = rows.as_chunks::<40>();
+    let row = |row: &[u8; 40]| {
+        let (key, stake) = row.split_first_chunk::<32>()?;
+        Some((Pubkey::new_from_array(*key), u64::from_le_bytes(*stake.first_chunk()?)))
+    };
+    header.starts_with(&epoch.to_le_bytes()).then(|| rows.iter().filter_map(row).collect())
+}
+
 fn account(data: Vec<u8>, lamports: u64) -> AccountSharedData {
     Account { lamports, data, owner: system_program::ID, ..Account::default() }.into()
 }

@@ -51,6 +51,19 @@ pub(crate) struct Pending {
     partitions: Vec<Vec<StakeReward>>,
 }
 
+impl Pending {
+    fn new(epoch: u64, stakes: &[StakeReward], rewards: &EpochRewards) -> Self {
+        let count = usize::try_from(rewards.num_partitions).unwrap_or(0);
+        let mut partitions = vec![Vec::new(); count];
+        for reward in stakes {
+            let at = partition_of(&reward.key, &rewards.parent_blockhash, rewards.num_partitions);
+            let partition = usize::try_from(at).ok().and_then(|at| partitions.get_mut(at));
+            partition.into_iter().for_each(|it: &mut Vec<_>| it.push(*reward));
+        }
+        Self { epoch, partitions }
+    }
+}
+
 /// Returns the lamports that a vote account pays for the admission to an epoch: none before the gate of
 /// Alpenglow is active.
 pub(crate) fn admission(
@@ -177,22 +190,13 @@ impl<A: HeadAccounts> Advance<'_, A> {
             active: true,
         };
         self.set_sysvar(sysvar::epoch_rewards::ID, sysvars::epoch_rewards(&rewards));
-        let partitions = usize::try_from(rewards.num_partitions).unwrap_or(1);
-        let mut pending = Pending {
-            epoch: self.schedule.get_epoch(self.before.slot),
-            partitions: vec![Vec::new(); partitions],
-        };
-        for reward in &calculation.stakes {
-            let at = partition_of(&reward.key, &rewards.parent_blockhash, rewards.num_partitions);
-            let partition = usize::try_from(at).ok().and_then(|at| pending.partitions.get_mut(at));
-            partition.into_iter().for_each(|partition| partition.push(*reward));
-        }
-        self.pending = Some(Arc::new(pending));
+        let epoch = self.schedule.get_epoch(self.before.slot);
+        self.pending = Some(Arc::new(Pending::new(epoch, &calculation.stakes, &rewards)));
         self.update_vote_rewards(supply.saturating_add(paid), calculation);
         let (_, index) = self.schedule.get_epoch_and_slot_index(self.slot);
         let has_passed = index > 0 && self.step.between != Between::Skipped;
         if has_passed || self.step.distribution == Distribution::AtOnce {
-            self.distribute(0..partitions);
+            self.distribute(0..usize::MAX);
             self.finish_distribution();
         }
     }
@@ -335,7 +339,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
             return;
         }
         let Some(rewards) = self.epoch_rewards() else { return };
-        let stakes = self.stake_accounts();
+        let mut stakes = self.stake_accounts();
         let epoch = time::schedule(&self.before.environment.sysvars).get_epoch(self.before.slot);
         let epoch = epoch.saturating_sub(1);
         let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
@@ -344,8 +348,8 @@ impl<A: HeadAccounts> Advance<'_, A> {
             let epoch = self.schedule.get_leader_schedule_epoch(self.before.slot);
             self.stakes.of(epoch).vote_accounts.clone()
         };
-        let mut delegated = stakes.delegated(epoch, &history);
-        delegated.retain(|voter, _| admitted.contains_key(voter));
+        stakes.votes.values_mut().for_each(|(vote, _)| vote.forget_credits_after(epoch));
+        let delegated = accounts::read_delegated_stakes(self.accounts, epoch).unwrap_or_default();
         let kind = self.kind(epoch);
         let inputs = Inputs {
             epoch,
@@ -359,15 +363,13 @@ impl<A: HeadAccounts> Advance<'_, A> {
             delegated: &delegated,
             rules: self.rules(),
         };
-        let calculation = inputs.calculate_by(rewards.total_points);
-        let count = usize::try_from(rewards.num_partitions).unwrap_or(0);
-        let mut partitions = vec![Vec::new(); count];
-        for reward in calculation.stakes {
-            let at = partition_of(&reward.key, &rewards.parent_blockhash, rewards.num_partitions);
-            let partition = usize::try_from(at).ok().and_then(|at| partitions.get_mut(at));
-            partition.into_iter().for_each(|it: &mut Vec<StakeReward>| it.push(reward));
-        }
-        self.pending = Some(Arc::new(Pending { epoch, partitions }));
+        let is_nothing_due = kind != EpochKind::Alpenglow && rewards.total_points == 0;
+        let calculation = if is_nothing_due {
+            Calculation::default()
+        } else {
+            inputs.calculate_by(rewards.total_points)
+        };
+        self.pending = Some(Arc::new(Pending::new(epoch, &calculation.stakes, &rewards)));
     }
 }
 

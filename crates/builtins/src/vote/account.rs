@@ -81,6 +81,12 @@ impl VoteAccount {
         &self.state.epoch_credits
     }
 
+    /// Forgets the credits of epochs after this one.
+    pub fn forget_credits_after(&mut self, epoch: u64) {
+        let is_known = |it: &EpochCredits| it.0 <= epoch || *it == MIGRATION_MARKER;
+        self.state.epoch_credits.retain(is_known);
+    }
+
     /// Returns the credits so far.
     #[must_use]
     pub fn credits(&self) -> u64 {
