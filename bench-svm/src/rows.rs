@@ -40,6 +40,8 @@ struct Call {
     scene: Scene,
     besides: Besides,
     verifies_signatures: bool,
+    /// Whether the method makes the transactions itself.
+    is_test: bool,
     method: fn(&mut (dyn World + 'static), usize) -> Result<Calls, Failure>,
     /// Transactions in a turn.
     count: usize,
@@ -66,6 +68,7 @@ const fn sending(scene: Scene) -> Call {
         scene,
         besides: Besides::Nothing,
         verifies_signatures: false,
+        is_test: false,
         method: World::send,
         count: CALLS,
     }
@@ -74,6 +77,16 @@ const fn sending(scene: Scene) -> Call {
 /// Sends transactions whose signatures are checked.
 const fn send_verified(scene: Scene) -> Work {
     Work::Call(Call { verifies_signatures: true, ..sending(scene) })
+}
+
+/// Signs transactions, sends them, checks the results and reads an account, with checked signatures.
+const fn test(scene: Scene) -> Work {
+    Work::Call(Call {
+        verifies_signatures: true,
+        is_test: true,
+        method: World::sign_send_read,
+        ..sending(scene)
+    })
 }
 
 /// Sends transactions to a world with so many other programs.
@@ -111,10 +124,11 @@ const RESTORE: &str = "snapshot, transfer, restore; 60";
 /// Every row, in the order of the table.
 #[rustfmt::skip]
 pub(crate) const ROWS: &[Row] = &[
+    row("sign, send, check, read",               &[Ratio(8.0)],                     1,  test(Scene::System)),
     row("no-op program",                         &[Ratio(10.0)],                    1,  send(Scene::NoOp)),
     row(SYSTEM,                                  &[Ratio(5.0)],                     1,  send(Scene::System)),
     row("system transfer, 400 programs",         &[Ratio(5.0), Like(SYSTEM, 1.1)],  1,  send_among(Scene::System, 400)),
-    row("system transfer, signatures checked",   &[],                               1,  send_verified(Scene::System)),
+    row("system transfer, signatures checked",   &[Ratio(2.0)],                     1,  send_verified(Scene::System)),
     row("p-token transfer",                      &[Ratio(10.0)],                    1,  send(P_TOKEN)),
     row("p-token transfer, simulated",           &[],                               1,  simulate(P_TOKEN)),
     row("spl-token 3.5.0 transfer",              &[Ratio(8.0)],                     1,  send(SPL_TOKEN)),
@@ -172,7 +186,10 @@ impl Call {
         let mut world = side.open(Scene::START, self.verifies_signatures)?;
         self.scene.set_up(&mut *world)?;
         self.besides.set_up(&mut *world)?;
-        world.queue(&self.scene.transactions(world.blockhash(), transactions))?;
+        match self.is_test {
+            true => world.prepare(&self.scene.test(transactions)),
+            false => world.queue(&self.scene.transactions(world.blockhash(), transactions))?,
+        }
         Ok(world)
     }
 

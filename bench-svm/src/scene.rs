@@ -6,7 +6,7 @@ use selkie::{
     programs::{self, WellKnownProgram},
     system, token,
 };
-use selkie_bench_seam::{Account, Failure, Start, World};
+use selkie_bench_seam::{Account, Failure, Start, Test, World};
 
 /// The accounts and the instruction of a row's transactions.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +110,25 @@ impl Scene {
     pub(crate) fn transactions(self, blockhash: [u8; 32], count: usize) -> Vec<Vec<u8>> {
         let (payer, blockhash) = (payer(), Hash::new_from_array(blockhash));
         (0..count as u64).map(|it| wire(&self.instruction(it), &payer, blockhash)).collect()
+    }
+
+    /// The same for transactions that each side makes itself.
+    pub(crate) fn test(self, count: usize) -> Test {
+        let instructions = (0..count as u64).map(|index| {
+            let Instruction { program_id, accounts, data } = self.instruction(index);
+            let accounts =
+                accounts.iter().map(|it| (it.pubkey.to_bytes(), it.is_signer, it.is_writable));
+            selkie_bench_seam::Instruction {
+                program: program_id.to_bytes(),
+                accounts: accounts.collect(),
+                data,
+            }
+        });
+        Test {
+            payer: *payer().secret_bytes(),
+            instructions: instructions.collect(),
+            read: address("bob").to_bytes(),
+        }
     }
 
     /// The accounts that must be the same on both sides in the end.
