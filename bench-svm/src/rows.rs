@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use selkie::{address, ids, programs};
+use selkie::programs;
 use selkie_bench_seam::{Calls, Failure, Side, Start, World};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
         Goal::{self, Like, Ratio},
         Line,
     },
-    scene::{Scene, no_op, wallet},
+    scene::{Besides, Scene},
 };
 
 /// Work that is measured on both sides.
@@ -45,14 +45,6 @@ struct Call {
     method: fn(&mut (dyn World + 'static), usize) -> Result<Calls, Failure>,
     /// Transactions in a turn.
     count: usize,
-}
-
-/// What the world contains besides the scene.
-#[derive(Clone, Copy)]
-enum Besides {
-    Nothing,
-    Programs(u32),
-    Accounts(u32),
 }
 
 /// Transactions in a turn: enough for the clock, few enough to fit between disturbances.
@@ -198,25 +190,6 @@ impl Call {
     fn turn(&self, world: &mut Box<dyn World>) -> Result<Calls, Failure> {
         (self.method)(&mut **world, 1)?;
         (self.method)(&mut **world, self.count)
-    }
-}
-
-impl Besides {
-    fn set_up(self, world: &mut dyn World) -> Result<(), Failure> {
-        match self {
-            Self::Nothing => Ok(()),
-            Self::Programs(count) => {
-                let elf = no_op();
-                (0..count).try_for_each(|index| {
-                    let id = address(&format!("program {index}")).to_bytes();
-                    let loader = ids::bpf_loader_upgradeable::ID.to_bytes();
-                    world.add_program(id, &elf, loader).map(drop)
-                })
-            }
-            Self::Accounts(count) => (0..count).try_for_each(|index| {
-                world.set_account(address(&format!("account {index}")).to_bytes(), wallet())
-            }),
-        }
     }
 }
 

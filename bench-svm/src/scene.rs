@@ -21,6 +21,14 @@ pub(crate) enum Scene {
     Associated,
 }
 
+/// What the world contains besides the scene.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Besides {
+    Nothing,
+    Programs(u32),
+    Accounts(u32),
+}
+
 /// The address of a program that returns at once.
 pub(crate) const NO_OP: Pubkey = Pubkey::new_from_array([7; 32]);
 
@@ -145,6 +153,25 @@ impl Scene {
                 };
                 vec![payer, associated("0"), associated("1")]
             }
+        }
+    }
+}
+
+impl Besides {
+    pub(crate) fn set_up(self, world: &mut dyn World) -> Result<(), Failure> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Programs(count) => {
+                let elf = no_op();
+                (0..count).try_for_each(|index| {
+                    let id = address(&format!("program {index}")).to_bytes();
+                    let loader = ids::bpf_loader_upgradeable::ID.to_bytes();
+                    world.add_program(id, &elf, loader).map(drop)
+                })
+            }
+            Self::Accounts(count) => (0..count).try_for_each(|index| {
+                world.set_account(address(&format!("account {index}")).to_bytes(), wallet())
+            }),
         }
     }
 }
