@@ -285,6 +285,11 @@ impl HeadAccounts for BankAccounts<'_> {
         self.accounts.filtered(self.ancestors, |account| is_owner(account.owner()))
     }
 
+    fn capitalization(&self) -> u64 {
+        let all = self.accounts.all(self.ancestors);
+        all.iter().map(|(_, account)| account.lamports()).fold(0, u64::saturating_add)
+    }
+
     fn may_have_changed(&self, key: &Pubkey) -> bool {
         self.changed.contains(key)
     }

@@ -38,7 +38,11 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     }
     let data = context.instruction().data.clone();
     let instruction = VoteInstruction::read(&data);
-    match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
+    let instruction = instruction.map_err(|_| InstructionError::InvalidInstructionData)?;
+    if context.environment().is_alpenglow && is_vote(&instruction) {
+        return Err(InstructionError::InvalidInstructionData);
+    }
+    match instruction {
         VoteInstruction::Initialize { init } => initialize(context, &init),
         VoteInstruction::Authorize { new_authority, authority_type } => {
             let clock = clock_at(context, 1)?;
@@ -99,6 +103,23 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
             Err(InstructionError::InvalidInstructionData)
         }
     }
+}
+
+/// Returns whether an instruction casts votes. After the migration to Alpenglow votes are no
+/// transactions, and these are refused before anything else is checked (agave 4.3:
+/// `vote_processor.rs`).
+fn is_vote(instruction: &VoteInstruction<'_>) -> bool {
+    matches!(
+        instruction,
+        VoteInstruction::Vote { .. }
+            | VoteInstruction::VoteSwitch { .. }
+            | VoteInstruction::UpdateVoteState { .. }
+            | VoteInstruction::UpdateVoteStateSwitch { .. }
+            | VoteInstruction::CompactUpdateVoteState { .. }
+            | VoteInstruction::CompactUpdateVoteStateSwitch { .. }
+            | VoteInstruction::TowerSync { .. }
+            | VoteInstruction::TowerSyncSwitch { .. }
+    )
 }
 
 /// The features that `InitializeAccountV2` requires.

@@ -78,7 +78,7 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) reset: bool,
 
-    /// Duration of a slot, in milliseconds [default: 400]
+    /// Duration of a slot, in milliseconds [default: 200]
     #[arg(long, value_name = "MILLISECONDS", visible_alias = "slot-time")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slot_milliseconds: Option<u64>,
@@ -422,7 +422,7 @@ pub(crate) enum LogFormatArg {
 pub(crate) enum FinalityArg {
     /// At once
     Immediate,
-    /// After 1 and 32 slots, as on a real cluster
+    /// After 1 slot, as on a real cluster
     Realistic,
 }
 

@@ -35,6 +35,9 @@ pub struct Environment {
     pub lamports_per_signature: u64,
     /// The stakes of the epoch.
     pub epoch_stake: EpochStake,
+    /// Whether the chain has migrated to Alpenglow, which has no votes in transactions: the vote
+    /// program refuses them (agave: `EnvironmentConfig::is_alpenglow_migration_succeeded`).
+    pub is_alpenglow: bool,
     /// The limit of a transaction's log in bytes, beyond which lines are dropped. It is the same on all
     /// clusters; tools may raise it.
     pub log_bytes_max: usize,
@@ -55,6 +58,7 @@ impl Default for Environment {
             blockhash: Hash::default(),
             lamports_per_signature: LAMPORTS_PER_SIGNATURE,
             epoch_stake: EpochStake::default(),
+            is_alpenglow: false,
             log_bytes_max: LOG_BYTES_MAX,
             compute_unit_limit: None,
         }
