@@ -123,6 +123,11 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) deactivate_feature: Vec<String>,
 
+    /// Add features to those of --features, by their names or addresses
+    #[arg(long, value_name = "FEATURE", num_args = 1..)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) feature: Vec<String>,
+
     /// The faucet's balance in SOL; 0 for no faucet [default: 500000000]
     #[arg(long, value_name = "SOL")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,6 +137,16 @@ pub(crate) struct NodeArgs {
     #[arg(long, value_name = "ADDRESS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mint: Option<String>,
+
+    /// Give an address, or that of a key file, a balance in lamports
+    #[arg(long, num_args = 2, value_names = ["ADDRESS", "LAMPORTS"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) airdrop: Vec<String>,
+
+    /// Load accounts from files of `surfnet_exportSnapshot`; the last file wins
+    #[arg(long, value_name = "FILE", num_args = 1.., value_hint = ValueHint::FilePath)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) snapshot: Vec<PathBuf>,
 
     /// Load an account from a file of `solana account --output json`, which is looked for in
     /// tests/fixtures too; `-` takes its address from the file
