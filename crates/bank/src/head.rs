@@ -71,6 +71,7 @@ impl Head {
         let accounts = existing.map(|(key, account)| (key, account));
         stakes.complete(|| StakeAccounts::new(accounts, features, &rent), history, &schedule, slot);
         let environment = Environment {
+            release: options.release,
             sysvars,
             builtins: all_builtins(features, &options.builtins),
             blockhash: state.blockhashes.last().copied().unwrap_or_default(),
