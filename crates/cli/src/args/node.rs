@@ -113,7 +113,13 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<String>,
 
-    /// Features at genesis: `mainnet`, `all`, or a file with their addresses [default: mainnet]
+    /// The rules: `mainnet`, those of a day (`mainnet@2026-09-01`), `testnet`, `devnet`, or a release
+    /// of agave (`4.5`) [default: mainnet]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rules: Option<String>,
+
+    /// Features at genesis: `mainnet`, `all`, or a file with their addresses [default: those of --rules]
     #[arg(long, value_name = "SET")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) features: Option<String>,

@@ -13,7 +13,7 @@ use crate::{
     chain::{
         account::{AccountStore, Loader, is_same},
         cost::{LOADED_ACCOUNT_BYTES, LOADED_TABLE_BYTES},
-        features::{Feature, FeatureSet},
+        features::{Feature, FeatureSet, Ungated},
         nonce::{NONCE_BYTES, Nonce, durable_nonce},
         rent::{Before, mark_exempt, set_rent_epoch},
         sysvars::{Rent, minimum_balance},
@@ -222,7 +222,11 @@ impl<'a, 't, S: AccountStore> AccountLoader<'a, 't, S> {
         nonce: Option<Box<(Pubkey, AccountSharedData)>>,
     ) -> Result<Rollback, TransactionError> {
         let found = self.changes.first().and_then(|payer| payer.before.as_ref());
-        let found = found.ok_or(TransactionError::AccountNotFound)?;
+        let found =
+            found.ok_or_else(|| match environment.rules().has(Ungated::PayerIsFiltered) {
+                true => TransactionError::InvalidAccountForFee,
+                false => TransactionError::AccountNotFound,
+            })?;
         let payer = self.accounts.first_mut().ok_or(TransactionError::AccountNotFound)?;
         let payer = &mut payer.account;
         mark_exempt(payer, rent);

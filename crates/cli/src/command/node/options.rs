@@ -12,7 +12,9 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use base64::Engine as _;
-use selkie::{Account, AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Signer as _, Svm};
+use selkie::{
+    Account, AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Rules, Signer as _, Svm,
+};
 use selkie_isa::input;
 use selkie_node::{BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options};
 use selkie_report::explain;
@@ -51,10 +53,12 @@ pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
 pub(super) fn node(args: &NodeArgs) -> Result<Options> {
     let default = Options::default();
     let is_interval = args.block_time.is_some();
+    let rules = rules(args)?;
     Ok(Options {
         ledger: args.ledger.clone(),
         reset: args.reset,
-        features: features(args)?,
+        features: features(args, rules.features)?,
+        release: rules.release,
         accounts: accounts(args)?,
         programs: programs(args)?,
         slot_milliseconds: args
@@ -118,10 +122,16 @@ fn history(text: Option<&str>) -> Result<HistoryLimit> {
     }
 }
 
-fn features(args: &NodeArgs) -> Result<FeatureSet> {
+fn rules(args: &NodeArgs) -> Result<Rules> {
+    let Some(name) = &args.rules else { return Ok(Rules::mainnet()) };
+    name.parse().context("--rules")
+}
+
+fn features(args: &NodeArgs, base: FeatureSet) -> Result<FeatureSet> {
     let mut features = match args.features.as_deref() {
         _ if args.clone_feature_set => origin(args, "--clone-feature-set")?.features()?,
-        None | Some("mainnet") => FeatureSet::mainnet(),
+        None => base,
+        Some("mainnet") => FeatureSet::mainnet(),
         Some("all") => FeatureSet::all(),
         Some(path) => {
             let text = input::text(Path::new(path), input::TEXT_BYTES_MAX)
