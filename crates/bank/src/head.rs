@@ -84,6 +84,7 @@ impl Head {
         let accounts = || StakeAccounts::new(accounts, features, &rent, admission);
         stakes.complete(accounts, history, &schedule, slot);
         let environment = Environment {
+            release: options.release,
             sysvars,
             builtins: all_builtins(features, &options.builtins),
             blockhash: state.blockhashes.last().copied().unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 pub use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_ledger::HistoryLimit;
-use selkie_svm::{FeatureSet, Loader};
+use selkie_svm::{FeatureSet, Loader, Release};
 use sha2::{Digest, Sha256};
 use solana_account::AccountSharedData;
 use solana_keypair::Keypair;
@@ -29,6 +29,8 @@ pub struct Options {
     pub reset: bool,
     /// The features that are active at genesis.
     pub features: FeatureSet,
+    /// The release of agave whose behaviour holds where no feature switches it.
+    pub release: Release,
     /// Accounts at genesis, which replace the node's own.
     pub accounts: Vec<(Pubkey, AccountSharedData)>,
     /// Programs at genesis, in addition to the well-known ones.
@@ -75,6 +77,7 @@ impl Default for Options {
             ledger: None,
             reset: false,
             features: FeatureSet::mainnet(),
+            release: Release::MAINNET,
             accounts: Vec::new(),
             programs: Vec::new(),
             slot_milliseconds: SLOT_MILLISECONDS,

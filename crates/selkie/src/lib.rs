@@ -85,8 +85,8 @@ pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
     self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget,
     Detail, Engine, Environment, EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector,
-    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData,
-    SignedTransaction, SyscallCall,
+    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, Release, ReturnData,
+    Rules, SignedTransaction, SyscallCall, UnknownRules,
     syscalls::custom::{SyscallContext, SyscallFailure},
     sysvars::SysvarError,
 };

@@ -38,11 +38,7 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     }
     let data = context.instruction().data.clone();
     let instruction = VoteInstruction::read(&data);
-    let instruction = instruction.map_err(|_| InstructionError::InvalidInstructionData)?;
-    if context.environment().is_alpenglow && is_vote(&instruction) {
-        return Err(InstructionError::InvalidInstructionData);
-    }
-    match instruction {
+    match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
         VoteInstruction::Initialize { init } => initialize(context, &init),
         VoteInstruction::Authorize { new_authority, authority_type } => {
             let clock = clock_at(context, 1)?;
@@ -94,32 +90,18 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
         }
         VoteInstruction::TowerSync { tower_sync }
         | VoteInstruction::TowerSyncSwitch { tower_sync, .. } => {
+            if context.environment().is_alpenglow {
+                return Err(InstructionError::InvalidInstructionData);
+            }
             update_tower(context, tower_sync.tower.0)
         }
         VoteInstruction::Withdraw { lamports } => withdraw(context, lamports),
         VoteInstruction::InitializeV2 { init } => initialize_v2(context, &init),
-        // Disabled until block revenue sharing is active (SIMD-0123).
+        // Refused whatever features are active (agave: since 4.4).
         VoteInstruction::DepositDelegatorRewards { .. } => {
             Err(InstructionError::InvalidInstructionData)
         }
     }
-}
-
-/// Returns whether an instruction casts votes. After the migration to Alpenglow votes are no
-/// transactions, and these are refused before anything else is checked (agave 4.3:
-/// `vote_processor.rs`).
-fn is_vote(instruction: &VoteInstruction<'_>) -> bool {
-    matches!(
-        instruction,
-        VoteInstruction::Vote { .. }
-            | VoteInstruction::VoteSwitch { .. }
-            | VoteInstruction::UpdateVoteState { .. }
-            | VoteInstruction::UpdateVoteStateSwitch { .. }
-            | VoteInstruction::CompactUpdateVoteState { .. }
-            | VoteInstruction::CompactUpdateVoteStateSwitch { .. }
-            | VoteInstruction::TowerSync { .. }
-            | VoteInstruction::TowerSyncSwitch { .. }
-    )
 }
 
 /// The features that `InitializeAccountV2` requires.
@@ -400,7 +382,7 @@ fn update_collector(
 }
 
 fn check_legacy(context: &InvokeContext<'_>) -> Result<(), InstructionError> {
-    if context.has(Feature::DeprecateLegacyVoteInstructions) {
+    if context.has(Feature::DeprecateLegacyVoteInstructions) || context.environment().is_alpenglow {
         return Err(InstructionError::InvalidInstructionData);
     }
     Ok(())

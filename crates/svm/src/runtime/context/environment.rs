@@ -8,7 +8,7 @@ use solana_pubkey::Pubkey;
 use crate::{
     chain::{
         cost::{LAMPORTS_PER_SIGNATURE, LOG_BYTES_MAX},
-        features::FeatureSet,
+        features::{FeatureSet, Release, Rules},
         sysvars::{Rent, Sysvars},
     },
     programs::transaction_programs::Programs,
@@ -20,6 +20,11 @@ use crate::{
 pub struct Environment {
     /// The active features.
     pub features: FeatureSet,
+    /// The release of agave whose behaviour holds where no feature switches it.
+    pub release: Release,
+    /// Whether the chain has moved to Alpenglow: it has the account of the genesis certificate.
+    /// Validators then vote outside of transactions, and the vote program refuses votes.
+    pub is_alpenglow: bool,
     /// The sysvars.
     pub sysvars: Sysvars,
     /// Programs that can be invoked even if they are not among a transaction's accounts: for tools that
@@ -35,9 +40,6 @@ pub struct Environment {
     pub lamports_per_signature: u64,
     /// The stakes of the epoch.
     pub epoch_stake: EpochStake,
-    /// Whether the chain has migrated to Alpenglow, which has no votes in transactions: the vote
-    /// program refuses them (agave: `EnvironmentConfig::is_alpenglow_migration_succeeded`).
-    pub is_alpenglow: bool,
     /// The limit of a transaction's log in bytes, beyond which lines are dropped. It is the same on all
     /// clusters; tools may raise it.
     pub log_bytes_max: usize,
@@ -47,10 +49,13 @@ pub struct Environment {
 }
 
 impl Default for Environment {
-    /// Returns mainnet's features and fees, at slot 0, without programs.
+    /// Returns mainnet's rules and fees, at slot 0, without programs, before Alpenglow.
     fn default() -> Self {
+        let Rules { features, release } = Rules::mainnet();
         Self {
-            features: FeatureSet::default(),
+            features,
+            release,
+            is_alpenglow: false,
             sysvars: Sysvars::default(),
             programs: Programs::default(),
             builtins: Builtins::default(),
@@ -58,7 +63,6 @@ impl Default for Environment {
             blockhash: Hash::default(),
             lamports_per_signature: LAMPORTS_PER_SIGNATURE,
             epoch_stake: EpochStake::default(),
-            is_alpenglow: false,
             log_bytes_max: LOG_BYTES_MAX,
             compute_unit_limit: None,
         }
@@ -66,6 +70,12 @@ impl Default for Environment {
 }
 
 impl Environment {
+    /// Returns the rules: the features, and the release of agave.
+    #[must_use]
+    pub const fn rules(&self) -> Rules {
+        Rules { features: self.features, release: self.release }
+    }
+
     /// Returns the slot of the clock sysvar; 0 if it is not set.
     #[must_use]
     pub fn slot(&self) -> u64 {
