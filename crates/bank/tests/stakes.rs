@@ -157,21 +157,18 @@ fn stake_warms_up_and_cools_down_as_in_a_simple_model() {
         let delegations = delegations.iter().map(|it| (*it, begun(it))).collect();
         let mut model = Model { delegations, additional };
         let mut bank = forks.new_bank(0, 1).unwrap();
-        // The stake that counts was effective at the start of the previous epoch.
-        let mut counts = vec![];
         for epoch in 0..40 {
             let mut sums = BTreeMap::from([(key(1), 0), (key(2), 0)]);
             for (it, now) in &model.delegations {
                 sums.entry(it.voter).and_modify(|sum| *sum += now);
             }
-            counts.push(sums);
-            let noted = &counts[usize::try_from(epoch).unwrap().saturating_sub(1)];
+            // The stake that counts was effective at the start of the epoch.
             let stake = &bank.environment().epoch_stake;
-            for (voter, sum) in noted {
+            for (voter, sum) in &sums {
                 let known = stake.vote_accounts.get(voter).copied().unwrap_or(0);
                 assert_eq!(known, *sum, "{round} {epoch}");
             }
-            assert_eq!(stake.total, additional + noted.values().sum::<u64>());
+            assert_eq!(stake.total, additional + sums.values().sum::<u64>());
             assert_eq!(stake.vote_accounts.get(&key(3)), None, "it has no BLS key");
             let expected = model.end_epoch(epoch);
             bank = first_of(&forks, &bank, epoch + 1);

@@ -227,7 +227,10 @@ pub struct UnsupportedRow {
 /// Methods of other servers that answer with error -32601.
 pub const UNSUPPORTED: &[UnsupportedRow] = &[
     UnsupportedRow { name: "voteSubscribe", reason: "there are no votes" },
-    UnsupportedRow { name: "getAgGenesisCert", reason: "there is no Alpenglow" },
+    UnsupportedRow {
+        name: "getAgGenesisCert",
+        reason: "not yet; read the account of the certificate",
+    },
     UnsupportedRow {
         name: "getTransactionsForAddress",
         reason: "not yet; use getSignaturesForAddress",
