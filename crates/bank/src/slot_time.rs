@@ -44,11 +44,11 @@ const fn row(
     SlotParameters {
         milliseconds,
         slots_per_year,
-        account_units_max: tenths * TENTH * 2 / 5,
-        block_units_max: tenths * TENTH,
-        allocated_bytes_max: milliseconds * 250_000,
+        account_units_max: tenths.saturating_mul(TENTH * 2) / 5,
+        block_units_max: tenths.saturating_mul(TENTH),
+        allocated_bytes_max: milliseconds.saturating_mul(250_000),
         rewards_per_block: rewards,
-        admission_lamports: milliseconds * 4_000_000,
+        admission_lamports: milliseconds.saturating_mul(4_000_000),
     }
 }
 
@@ -222,7 +222,8 @@ mod tests {
         let at = |slot| times.at(slot).milliseconds;
         assert_eq!([at(0), at(199), at(200), at(299), at(300)], [400, 400, 350, 350, 200]);
         assert_eq!(times.duration(199..=200), 750_000_000);
-        assert_eq!(times.duration(5..=4), 0);
+        let (first, last) = (5, 4);
+        assert_eq!(times.duration(first..=last), 0);
         assert_eq!(times.duration(298..=301), 1_100_000_000);
         let years = 100.0 / LEGACY.slots_per_year + 100.0 / GATES[0].1.slots_per_year;
         assert!((times.years(100..300) - years).abs() < 1e-12);
