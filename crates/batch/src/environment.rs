@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 
-use crate::Sha256;
+use crate::{Sha256, error::Malformed};
 
 /// The file of an environment. Addresses and blockhashes are in base58, data in base64, hashes in hex.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -96,15 +96,15 @@ impl EnvironmentFile {
     ///
     /// # Errors
     /// With what is wrong with it.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(bytes).map_err(|error| format!("not an environment: {error}"))
+    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        Ok(serde_json::from_slice(bytes).map_err(|error| format!("not an environment: {error}"))?)
     }
 
     /// Returns what the runtime takes: features, builtin programs, sysvars, fees, stakes.
     ///
     /// # Errors
     /// With the first text that cannot be decoded.
-    pub(crate) fn environment(&self) -> Result<Environment, String> {
+    pub(crate) fn environment(&self) -> Result<Environment, Malformed> {
         let features = self.features()?;
         let blockhash = self.blockhashes.last().map(|it| blockhash(it)).transpose()?;
         Ok(Environment {
@@ -120,21 +120,21 @@ impl EnvironmentFile {
         })
     }
 
-    fn features(&self) -> Result<FeatureSet, String> {
+    fn features(&self) -> Result<FeatureSet, Malformed> {
         let Some(features) = &self.features else { return Ok(FeatureSet::mainnet()) };
         let addresses: Result<Vec<_>, _> = features.iter().map(|it| pubkey(it)).collect();
         Ok(FeatureSet::from_addresses(addresses?.iter()))
     }
 
-    fn release(&self) -> Result<Release, String> {
+    fn release(&self) -> Result<Release, Malformed> {
         match &self.release {
-            Some(text) => text.parse().map_err(|error: UnknownRules| error.to_string()),
+            Some(text) => Ok(text.parse().map_err(|error: UnknownRules| error.to_string())?),
             None if self.features.is_some() => Ok(Release::V4_3),
             None => Ok(Release::MAINNET),
         }
     }
 
-    fn sysvars(&self) -> Result<Sysvars, String> {
+    fn sysvars(&self) -> Result<Sysvars, Malformed> {
         let mut sysvars = Sysvars::empty();
         for (id, data) in &self.sysvars {
             let data = BASE64_STANDARD.decode(data);
@@ -144,27 +144,27 @@ impl EnvironmentFile {
         Ok(sysvars)
     }
 
-    fn stakes(&self) -> Result<EpochStake, String> {
+    fn stakes(&self) -> Result<EpochStake, Malformed> {
         let votes = self.vote_stakes.iter().map(|(id, stake)| Ok((pubkey(id)?, *stake)));
         Ok(EpochStake {
             total: self.total_stake,
-            vote_accounts: votes.collect::<Result<_, String>>()?,
+            vote_accounts: votes.collect::<Result<_, Malformed>>()?,
         })
     }
 }
 
 /// Decodes an address.
-pub(crate) fn pubkey(text: &str) -> Result<Pubkey, String> {
-    text.parse().map_err(|error| format!("`{text}` is no address: {error}"))
+pub(crate) fn pubkey(text: &str) -> Result<Pubkey, Malformed> {
+    Ok(text.parse().map_err(|error| format!("`{text}` is no address: {error}"))?)
 }
 
 /// Decodes a blockhash.
-pub(crate) fn blockhash(text: &str) -> Result<Hash, String> {
-    text.parse().map_err(|error| format!("`{text}` is no blockhash: {error}"))
+pub(crate) fn blockhash(text: &str) -> Result<Hash, Malformed> {
+    Ok(text.parse().map_err(|error| format!("`{text}` is no blockhash: {error}"))?)
 }
 
 /// Decodes a hash of contents.
-pub(crate) fn content_hash(text: &str) -> Result<Sha256, String> {
+pub(crate) fn content_hash(text: &str) -> Result<Sha256, Malformed> {
     let mut hash = [0; 32];
     let decoded = hex::decode_to_slice(text, &mut hash);
     decoded.map_err(|error| format!("`{text}` is no SHA-256 in hex: {error}"))?;

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+pub use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_ledger::HistoryLimit;
 use selkie_svm::{FeatureSet, Loader, Release};
 use sha2::{Digest, Sha256};
@@ -14,9 +15,6 @@ use crate::{
     clock::{Clock, SystemClock},
     source::Fetch,
 };
-
-/// The default duration of a slot, in milliseconds: that of agave's test validator.
-pub const SLOT_MILLISECONDS: u64 = 400;
 
 const LAMPORTS_PER_SOL: u64 = 1_000_000_000;
 
@@ -133,7 +131,7 @@ pub enum Finality {
     /// At once; with a ledger, as soon as they are on disk.
     #[default]
     Immediate,
-    /// After as many slots as on a real cluster: 1 and 32.
+    /// As on a real cluster: both after 1 slot, as Alpenglow finalizes what it confirms.
     Realistic,
 }
 

@@ -146,6 +146,7 @@ impl Svm {
     #[must_use]
     pub fn with_slot_milliseconds(mut self, milliseconds: u64) -> Self {
         self.slot_milliseconds = milliseconds;
+        self.restart_nanoseconds();
         self
     }
 

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use selkie_bank::{Stakes, sysvars::slot_history_passing};
+use selkie_bank::{Stakes, alpenglow, sysvars::slot_history_passing};
 use selkie_builtins::sysvar_account;
 use selkie_programs::accounts::{WellKnownAccount, WellKnownAccountSet};
 use selkie_svm::{
@@ -178,7 +178,7 @@ fn stakes_from_json(value: &Value) -> Option<Stakes> {
     let epochs = value.get("epochs")?.as_object()?.iter();
     let epochs = epochs.map(|(epoch, value)| Some((epoch.parse().ok()?, stake(value)?)));
     let epochs = epochs.collect::<Option<_>>()?;
-    Some(Stakes { additional: stake(value.get("besides")?)?, epochs })
+    Some(Stakes { additional: stake(value.get("besides")?)?, epochs, ..Stakes::default() })
 }
 
 fn write_account(bytes: &mut Vec<u8>, key: &Pubkey, account: &AccountSharedData) {
@@ -299,9 +299,11 @@ impl Header {
             return Err(format_error("its clock has another slot than its header"));
         }
         let epoch = svm.epoch_schedule().get_epoch(self.slot);
+        let is_alpenglow = alpenglow::genesis_slot(&svm.journal.state().accounts).is_some();
         let environment = svm.journal.environment_mut();
-        environment.epoch_stake = self.stakes.of(epoch).clone();
+        environment.epoch_stake = self.stakes.current(epoch).clone();
         environment.blockhash = self.blockhash;
+        environment.is_alpenglow = is_alpenglow;
         environment.lamports_per_signature = self.lamports_per_signature;
         svm.journal.set_stakes(self.stakes);
         svm.journal.blockhash_queue_mut().register(self.blockhash);

@@ -40,12 +40,17 @@ fn parse_feature(text: &str) -> Result<(Feature, bool), String> {
         "off" => false,
         other => return Err(format!("`{other}` is neither `on` nor `off`")),
     };
+    Ok((parse_name(name)?, is_on))
+}
+
+/// Finds a feature by its name, in any spelling, or by its address.
+pub(crate) fn parse_name(name: &str) -> Result<Feature, String> {
     let plain = |name: &str| name.replace(['-', '_'], "").to_lowercase();
     let is_it = |feature: &&Feature| {
         plain(&format!("{feature:?}")) == plain(name) || feature.address().to_string() == name
     };
     let found = Feature::ALL.iter().find(is_it).copied();
-    found.map(|feature| (feature, is_on)).ok_or_else(|| {
+    found.ok_or_else(|| {
         let names: Vec<String> = Feature::ALL.iter().map(|it| format!("{it:?}")).collect();
         match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("unknown feature `{name}`: did you mean `{near}`?"),

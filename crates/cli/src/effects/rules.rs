@@ -127,7 +127,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["node"], &["--log", "--traces", "--raw"], With("--log-format=json"), "each transaction is an object on a line, which has its log if it failed"),
     rule(&["node"], &["--traces"], With("--quiet"), "nothing is printed per transaction"),
     rule(&["node"], &["--log-format=text"], With("--json"), "each transaction is an object on a line"),
-    rule(&["node"], &["--slots-per-epoch", "--features", "--deactivate-feature", "--clone-feature-set", "--faucet-sol", "--mint", "--account", "--account-dir", "--bpf-program", "--upgradeable-program", "--clone", "--maybe-clone", "--deep-clone-address-lookup-table"],
+    rule(&["node"], &["--slots-per-epoch", "--features", "--feature", "--deactivate-feature", "--clone-feature-set", "--faucet-sol", "--mint", "--airdrop", "--snapshot", "--account", "--account-dir", "--bpf-program", "--upgradeable-program", "--clone", "--maybe-clone", "--deep-clone-address-lookup-table"],
         Found(EXISTING_LEDGER), "it belongs to the genesis, with which --reset begins anew"),
     rule(&["node"], &["--warp-slot"], Found(LATER_LEDGER), "slots do not go back"),
     rule(&["node"], &["--limit-ledger-size"], Always, "--history limits how many transactions are kept"),

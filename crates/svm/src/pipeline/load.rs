@@ -194,15 +194,16 @@ impl<'a, 't, S: AccountStore> AccountLoader<'a, 't, S> {
         let nonce = checked.nonce.as_deref();
         // `extend` constructs the values in place, which `push` does not.
         accounts.extend(checked.keys.iter().enumerate().map(|(index, key)| {
-            let account = match nonce {
-                Some(nonce) if nonce.index == index => Some(nonce.account.clone()),
-                _ => store.account(key),
+            // A copy of a reference is written to its place; a value would be moved there in parts.
+            let copy = |found: Option<&AccountSharedData>| match found {
+                Some(account) => account.clone(),
+                None => empty_account(),
             };
-            TransactionAccount {
-                key: *key,
-                account: account.unwrap_or_else(empty_account),
-                is_touched: false,
-            }
+            let account = match nonce {
+                Some(nonce) if nonce.index == index => copy(Some(&nonce.account)),
+                _ => store.with_account(key, copy),
+            };
+            TransactionAccount { key: *key, account, is_touched: false }
         }));
         changes.extend(accounts.iter().enumerate().map(|(index, loaded)| {
             let is_writable = checked.writable.contains(index);
