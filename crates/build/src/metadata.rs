@@ -55,9 +55,8 @@ pub fn tested(
         let path = it["manifest_path"].as_str().map(Path::new);
         own.is_some() && path.and_then(|it| it.canonicalize().ok()) == own
     };
-    let is_named = |it: &Value| {
-        named.is_empty() || named.iter().any(|name| it["name"].as_str() == Some(name))
-    };
+    let is_named =
+        |it: &Value| named.is_empty() || named.iter().any(|name| it["name"].as_str() == Some(name));
     let root = packages.iter().find(is_own).filter(|it| !is_workspace && is_named(it));
     let is_program = |it: &&Value| {
         let targets = it["targets"].as_array().map(Vec::as_slice).unwrap_or_default();

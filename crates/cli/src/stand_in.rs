@@ -128,7 +128,10 @@ fn place(program: &Path, build: &Build, target: &Path) -> Result<()> {
     };
     let whole = read(&debug)?;
     let version = build.arch.parse().map_err(anyhow::Error::msg)?;
-    files::write_with_folders(&target.join(official::triple(version)).join("release").join(name), &whole)?;
+    files::write_with_folders(
+        &target.join(official::triple(version)).join("release").join(name),
+        &whole,
+    )?;
     if build.debug {
         let folder = program.parent().unwrap_or(Path::new(".")).join("debug");
         let copy = folder.join(name);
@@ -163,7 +166,9 @@ fn test(ui: &mut Ui, arguments: &[String]) -> Result<ExitCode> {
         command.args(&commands.cargo).env("SBF_OUT_DIR", folder.unwrap_or_default());
         let status = command.status().with_context(|| format!("cannot run {cargo}"))?;
         if !status.success() {
-            return Ok(ExitCode::from(status.code().and_then(|it| u8::try_from(it).ok()).unwrap_or(1)));
+            return Ok(ExitCode::from(
+                status.code().and_then(|it| u8::try_from(it).ok()).unwrap_or(1),
+            ));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -52,7 +52,8 @@ pub fn start(
     let anchor = table(&path)?;
     let provider = anchor.get("provider").and_then(|it| it.get("wallet")).and_then(text);
     let wallet = provider.map(|it| expand(root, it, home)).filter(|it| it.is_file());
-    let authority = wallet.as_ref().map_or_else(|| "none".to_owned(), |it| it.display().to_string());
+    let authority =
+        wallet.as_ref().map_or_else(|| "none".to_owned(), |it| it.display().to_string());
     let mut start = Start { wallet, ..Start::default() };
     let deploy = artifacts.map_or_else(|| root.join("target/deploy"), Path::to_owned);
     for (name, address) in programs(&anchor) {
@@ -66,7 +67,9 @@ pub fn start(
         let key = key.is_file().then(|| key.display().to_string());
         match idl_address(&idl).or(address).or(key) {
             Some(address) => start.programs.push([address, shown(&program), authority.clone()]),
-            None => start.notes.push(format!("{name} has no address: neither an IDL nor a keypair")),
+            None => {
+                start.notes.push(format!("{name} has no address: neither an IDL nor a keypair"))
+            }
         }
     }
     let is_main = |it: &&PathBuf| it.file_name().is_some_and(|it| it == "Anchor.toml");
@@ -182,7 +185,8 @@ mod tests {
 
     #[test]
     fn a_workspace_names_what_a_validator_has() {
-        let root = std::env::temp_dir().join(format!("selkie-switch-anchor-{}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("selkie-switch-anchor-{}", std::process::id()));
         let write = |name: &str, text: &str| {
             let path = root.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn flags_have_values_in_each_form() {
-        let given = read("--arch=v0 -j4 -j 5 --features a b --features c x -q -- --arch y").unwrap();
+        let given =
+            read("--arch=v0 -j4 -j 5 --features a b --features c x -q -- --arch y").unwrap();
         assert_eq!(given.value("arch"), Some("v0"));
         assert_eq!(given.values("jobs").collect::<Vec<_>>(), ["4", "5"]);
         assert_eq!(given.values("features").collect::<Vec<_>>(), ["a", "b", "c", "x"]);

@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn links_are_made_and_taken_back() {
-        let folder = std::env::temp_dir().join(format!("selkie-switch-links-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("selkie-switch-links-{}", std::process::id()));
         let program = std::env::current_exe().unwrap();
         assert_eq!(make(&folder, &program).unwrap().len(), NAMES.len());
         assert_eq!(make(&folder, &program).unwrap().len(), NAMES.len());
@@ -84,7 +85,10 @@ mod tests {
 
         let own = folder.join("surfpool");
         fs::write(&own, "another tool").unwrap();
-        assert_eq!(make(&folder, &program).unwrap_err().to_string(), format!("{} exists", own.display()));
+        assert_eq!(
+            make(&folder, &program).unwrap_err().to_string(),
+            format!("{} exists", own.display())
+        );
         assert!(remove(&folder, &program).unwrap().is_empty());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();

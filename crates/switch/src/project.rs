@@ -52,7 +52,8 @@ impl Source {
             };
             return Ok(Self::Git { url: url.to_owned(), commit });
         }
-        let folder = Path::new(text).canonicalize().with_context(|| format!("cannot find {text}"))?;
+        let folder =
+            Path::new(text).canonicalize().with_context(|| format!("cannot find {text}"))?;
         if !folder.join("patch").is_dir() {
             let help = "name the folder of a clone, or its address as in ssh://HOST/PATH#COMMIT";
             return Err(Failure::new(format!("{text} is no clone of Selkie")).with_help(help));
@@ -63,7 +64,8 @@ impl Source {
     /// Finds the clone in which a program was built.
     #[must_use]
     pub fn of_program(program: &Path) -> Option<Self> {
-        let folder = program.ancestors().find(|it| it.join("patch/litesvm-0.18/Cargo.toml").is_file());
+        let folder =
+            program.ancestors().find(|it| it.join("patch/litesvm-0.18/Cargo.toml").is_file());
         folder.map(|it| Self::Folder(it.to_owned()))
     }
 
@@ -76,7 +78,8 @@ impl Source {
                 format!("{{ {package}path = {:?} }}", path.display().to_string())
             }
             Self::Git { url, commit } => {
-                let commit = commit.as_ref().map(|it| format!(", rev = \"{it}\"")).unwrap_or_default();
+                let commit =
+                    commit.as_ref().map(|it| format!(", rev = \"{it}\"")).unwrap_or_default();
                 let version = format!("version = \"={version}.{PATCH_NUMBER}\"");
                 format!("{{ {package}git = \"{url}\"{commit}, {version} }}")
             }
@@ -131,7 +134,8 @@ pub fn plan(folder: &Path, source: &Source) -> Result<Plan> {
         plan.add_anchor(&anchor)?;
     }
     if !found {
-        let what = format!("found no Cargo.toml, package.json or Anchor.toml in {}", folder.display());
+        let what =
+            format!("found no Cargo.toml, package.json or Anchor.toml in {}", folder.display());
         return Err(Failure::new(what).with_help("go to the project's folder, or name it"));
     }
     Ok(plan)
@@ -177,10 +181,15 @@ impl Plan {
                 continue;
             }
             let is_renamed = names.contains(&name);
-            let key = if is_renamed { format!("{name}-{}", minor.replace('.', "-")) } else { name.clone() };
+            let key = if is_renamed {
+                format!("{name}-{}", minor.replace('.', "-"))
+            } else {
+                name.clone()
+            };
             lines.push(format!("{key} = {} {MARK}", source.value(&name, minor, is_renamed)));
             let precise = format!("{minor}.{PATCH_NUMBER}");
-            let words = ["cargo", "update", "-p", &format!("{name}@{version}"), "--precise", &precise];
+            let words =
+                ["cargo", "update", "-p", &format!("{name}@{version}"), "--precise", &precise];
             self.commands.push(words.map(str::to_owned).to_vec());
             names.push(name);
         }
@@ -206,8 +215,8 @@ impl Plan {
             return Ok(());
         };
         let text = strip_npm(&text);
-        let json: serde_json::Value =
-            serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
+        let json: serde_json::Value = serde_json::from_str(&text)
+            .with_context(|| format!("{} is not JSON", path.display()))?;
         let target = format!("file:{}", folder.join("bindings/js").display());
         if json.get("overrides").is_some() {
             let what = format!("package.json: add \"litesvm\": \"{target}\" to its overrides");
@@ -247,7 +256,8 @@ impl Plan {
     /// If a file cannot be written.
     pub fn write(&self) -> Result<()> {
         self.edits.iter().try_for_each(|it| {
-            fs::write(&it.path, &it.text).with_context(|| format!("cannot write {}", it.path.display()))
+            fs::write(&it.path, &it.text)
+                .with_context(|| format!("cannot write {}", it.path.display()))
         })
     }
 }
@@ -259,13 +269,15 @@ impl Plan {
 /// If a file cannot be read or written.
 pub fn undo(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
-    let strips: [(&str, fn(&str) -> String); 2] = [("Cargo.toml", strip), ("package.json", strip_npm)];
+    let strips: [(&str, fn(&str) -> String); 2] =
+        [("Cargo.toml", strip), ("package.json", strip_npm)];
     for (name, strip) in strips {
         for path in folder.ancestors().map(|it| it.join(name)).filter(|it| it.is_file()) {
             let old = read(&path)?;
             let new = strip(&old);
             if new != old {
-                fs::write(&path, new).with_context(|| format!("cannot write {}", path.display()))?;
+                fs::write(&path, new)
+                    .with_context(|| format!("cannot write {}", path.display()))?;
                 changed.push(path);
             }
         }
@@ -323,7 +335,8 @@ mod tests {
                         [[package]]\nname = \"serde\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\n";
 
     fn project(name: &str, files: &[(&str, &str)]) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("selkie-switch-{name}-{}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("selkie-switch-{name}-{}", std::process::id()));
         for (name, text) in files {
             let path = root.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -351,7 +364,10 @@ mod tests {
             assert_eq!(patch["litesvm"]["version"].as_str(), Some("=0.15.99"));
             assert_eq!(patch["litesvm"]["rev"].as_str(), Some("abc"));
             assert_eq!(plan.commands.len(), 1);
-            assert_eq!(plan.commands[0].join(" "), "cargo update -p litesvm@0.15.0 --precise 0.15.99");
+            assert_eq!(
+                plan.commands[0].join(" "),
+                "cargo update -p litesvm@0.15.0 --precise 0.15.99"
+            );
             assert!(plan.notes[0].starts_with("mollusk-svm 0.10.3"), "{:?}", plan.notes);
 
             assert_eq!(undo(&root.join("a")).unwrap(), [root.join("Cargo.toml")]);

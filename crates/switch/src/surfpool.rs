@@ -25,7 +25,12 @@ pub const START: &[Flag] = &[
     short("ws-port", 'w', Takes::One, "port for WebSocket [default: 8900]"),
     short("host", 'o', Takes::One, "address to listen on [default: 127.0.0.1]"),
     short("slot-time", 't', Takes::One, "duration of a slot in milliseconds"),
-    short("block-production-mode", 'b', Takes::One, "clock, transaction or manual [default: clock]"),
+    short(
+        "block-production-mode",
+        'b',
+        Takes::One,
+        "clock, transaction or manual [default: clock]",
+    ),
     short("rpc-url", 'u', Takes::One, "fetch accounts here [env: SURFPOOL_DATASOURCE_RPC_URL]"),
     short("network", 'n', Takes::One, "mainnet, devnet or testnet"),
     flag("offline", Takes::Nothing, "fetch no accounts"),

@@ -16,7 +16,8 @@ use crate::{
 
 pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
     let folder = args.folder.as_deref().unwrap_or(Path::new("."));
-    let folder = folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?;
+    let folder =
+        folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?;
     if args.undo {
         return undo(ui, &folder);
     }
@@ -68,7 +69,9 @@ fn show(ui: &mut Ui, plan: &Plan, is_written: bool) -> Result<()> {
     match (plan.edits.is_empty(), is_written) {
         (true, _) => writeln!(ui.out, "no file needs a change")?,
         (false, true) => {}
-        (false, false) => writeln!(ui.out, "nothing is written yet: `selkie switch --write` does it")?,
+        (false, false) => {
+            writeln!(ui.out, "nothing is written yet: `selkie switch --write` does it")?
+        }
     }
     Ok(())
 }
@@ -108,7 +111,10 @@ pub(crate) fn link_names(ui: &mut Ui, args: &LinkNamesArgs) -> Result<Status> {
     }
     if !args.undo {
         let folder = args.folder.display();
-        writeln!(ui.out, "put {folder} first in PATH; to take this back: selkie link-names {folder} --undo")?;
+        writeln!(
+            ui.out,
+            "put {folder} first in PATH; to take this back: selkie link-names {folder} --undo"
+        )?;
     }
     Ok(Status::Success)
 }
