@@ -44,11 +44,11 @@ const fn row(
     SlotParameters {
         milliseconds,
         slots_per_year,
-        account_units_max: tenths * TENTH * 2 / 5,
-        block_units_max: tenths * TENTH,
-        allocated_bytes_max: milliseconds * 250_000,
+        account_units_max: tenths.saturating_mul(TENTH).saturating_mul(2).strict_div(5),
+        block_units_max: tenths.saturating_mul(TENTH),
+        allocated_bytes_max: milliseconds.saturating_mul(250_000),
         rewards_per_block: rewards,
-        admission_lamports: milliseconds * 4_000_000,
+        admission_lamports: milliseconds.saturating_mul(4_000_000),
     }
 }
 
