@@ -4,6 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { AccountView } from "./account";
 import { BlockView, Blocks } from "./blocks";
 import { Controls } from "./controls";
+import { DebugView } from "./debug";
+import { FlameView } from "./flame";
 import { count, learnName } from "./format";
 import { Inspector } from "./inspector";
 import { Live } from "./live";
@@ -29,6 +31,10 @@ const KEYS: [string, string][] = [
   ["e", "Only failed transactions"],
   ["x", "Open or close all calls of a transaction"],
   ["[  ]", "Previous, next block"],
+  ["s  n  o", "Steps: in, over, out; with Shift back"],
+  ["c  !", "Steps: to the next syscall, to the failure"],
+  ["u  g", "Steps: by own line, line or instruction; go to a step"],
+  ["a  z", "Flame graph: own or all code, show everything"],
   ["t", "Light or dark"],
   ["?", "These keys"],
 ];
@@ -123,6 +129,8 @@ function viewOf(path: string) {
   const [, kind, name = ""] = path.split("/");
   const wanted = safely(name);
   if (kind === "tx") return { nav: "/", title: "Transaction", content: <TransactionView key={wanted} signature={wanted} /> };
+  if (kind === "debug") return { nav: "/", title: "Steps", content: <DebugView key={wanted} signature={wanted} /> };
+  if (kind === "flame") return { nav: "/", title: "Compute units", content: <FlameView key={wanted} signature={wanted} /> };
   if (kind === "address") return { nav: "", title: "Account", content: <AccountView key={wanted} address={wanted} /> };
   if (kind === "block") return { nav: "/blocks", title: `Block ${wanted}`, content: <BlockView key={wanted} slot={Number(wanted)} /> };
   if (kind === "blocks") return { nav: "/blocks", title: "Blocks", content: <Blocks /> };

@@ -44,7 +44,7 @@ const fn row(
     SlotParameters {
         milliseconds,
         slots_per_year,
-        account_units_max: tenths.saturating_mul(TENTH * 2) / 5,
+        account_units_max: tenths.saturating_mul(TENTH).saturating_mul(2) / 5,
         block_units_max: tenths.saturating_mul(TENTH),
         allocated_bytes_max: milliseconds.saturating_mul(250_000),
         rewards_per_block: rewards,

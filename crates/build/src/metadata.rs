@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, toolchain::Toolchain};
 
 /// A package of a workspace.
 pub(crate) struct Package {
@@ -81,7 +81,9 @@ pub fn tested(
 ///
 /// [`Failure::Setup`] if cargo cannot be run, or refuses the manifest.
 pub(crate) fn packages(manifest: &Path) -> Result<Vec<Package>, Failure> {
-    let metadata = metadata(Command::new("cargo"), manifest)?;
+    // The toolchain that `rust-toolchain.toml` asks for may not be installed, and does not compile the programs.
+    let cargo = Toolchain::find(None).map_or_else(|_| Command::new("cargo"), |it| it.cargo());
+    let metadata = metadata(cargo, manifest)?;
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let package = |it: &Value| {
         let targets = it["targets"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use selkie::{Pubkey, Replay};
-use selkie_inspect::{Listing, stack_use};
+use selkie_inspect::{Listing, is_source_file, stack_use};
 use selkie_isa::{
     failure::{Failure, OrFailure as _},
     input,
@@ -22,8 +22,6 @@ const LINES_AROUND: usize = 5;
 const SOURCE_BYTES_MAX: u64 = 4 << 20;
 /// The longest line of source that is shown.
 const LINE_CHARS_MAX: usize = 300;
-/// What source files end in.
-const SOURCES: &[&str] = &["rs", "s", "S", "asm", "c", "h", "cc", "cpp", "hpp", "zig"];
 /// The size of an instruction's slot.
 const SLOT_BYTES: usize = 8;
 /// The instructions of one answer.
@@ -71,9 +69,8 @@ pub fn explain_transaction(replay: Replay) -> Result<Value, Failure> {
 
 /// Returns the lines of a source file around one, with their numbers; none if it cannot be read.
 fn excerpt(path: &Path, line: u32) -> Vec<Value> {
-    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
     let read = || input::text(path, SOURCE_BYTES_MAX).ok();
-    let Some(text) = SOURCES.contains(&extension).then(read).flatten() else { return Vec::new() };
+    let Some(text) = is_source_file(path).then(read).flatten() else { return Vec::new() };
     let line = usize::try_from(line).unwrap_or(usize::MAX);
     let first = line.saturating_sub(LINES_AROUND).max(1);
     let numbered = (1_usize..).zip(text.lines()).skip(first.saturating_sub(1));
@@ -123,7 +120,7 @@ pub fn disassemble_program(
 }
 
 /// Returns the debug files of programs that were built where the node was started.
-fn debug_files() -> DebugFiles {
+pub(crate) fn debug_files() -> DebugFiles {
     let mut files = DebugFiles::default();
     files.add_usual(Path::new(""));
     files

@@ -29,12 +29,14 @@ use std::{env, fmt::Write as _, fs, net::SocketAddr, path::Path, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::{SinkExt as _, StreamExt as _};
+use selkie::Replay;
+use selkie_isa::failure::Failure;
 use selkie_node::{
     Block, Commit, Event, Events, Fetch, Header, HistoryLimit, ManualClock, Node, Store, StoreError,
 };
-use selkie_report::explain;
+use selkie_report::{explain, flame};
 use selkie_rpc::{Addresses, Explainer, Service};
-use serde_json::Value;
+use serde_json::{Value, json};
 use solana_account::AccountSharedData;
 use solana_commitment_config::CommitmentLevel;
 use solana_hash::Hash;
@@ -214,6 +216,39 @@ impl Store for FullDisk {
     }
 }
 
+/// What the command answers by, but for the debugger.
+#[derive(Debug)]
+struct Explorer;
+
+impl Explainer for Explorer {
+    fn explain(&self, replay: Replay) -> Result<Value, Failure> {
+        explain::explain_transaction(replay)
+    }
+
+    fn disassemble(
+        &self,
+        id: Pubkey,
+        elf: Vec<u8>,
+        from: usize,
+        count: Option<usize>,
+    ) -> Option<Value> {
+        explain::disassemble_program(id, elf, from, count)
+    }
+
+    fn flame(&self, replay: Replay, format: Option<&str>) -> Result<Value, Failure> {
+        flame::flame_transaction(replay, format)
+    }
+
+    fn ask(
+        &self,
+        name: &str,
+        replay: &dyn Fn() -> Result<Option<Replay>, Failure>,
+        question: &Value,
+    ) -> Result<Value, Failure> {
+        Ok(json!({ "name": name, "id": replay()?.map(|it| it.id().to_owned()), "asked": question }))
+    }
+}
+
 impl World {
     /// Starts a node with these options: `history`, the transactions that are kept, `scan`, the
     /// accounts that a scan may return, `commits`, those after which the disk is full, and
@@ -221,11 +256,8 @@ impl World {
     fn start(options: &str) -> Self {
         let clock = Arc::new(ManualClock::at(Duration::from_secs(1_800_000_000)));
         let mut node = selkie_node::Options { clock: clock.clone(), ..Default::default() };
-        let explainer = Explainer {
-            explain: explain::explain_transaction,
-            disassemble: explain::disassemble_program,
-        };
-        let mut server = selkie_rpc::Options { explainer: Some(explainer), ..Default::default() };
+        let explainer = Some(Arc::new(Explorer) as Arc<dyn Explainer>);
+        let mut server = selkie_rpc::Options { explainer, ..Default::default() };
         let mut store = None;
         for option in options.split_whitespace() {
             match option.split_once('=').unwrap() {

@@ -354,8 +354,8 @@ fn earned(stake: &StakeAccount, (_, end, start): EpochCredits, observed: &mut u6
 /// part of the commission.
 fn split(bps: u16, lamports: u64, loses_remainder: bool) -> (u64, u64) {
     let part = |bps: u16| {
-        let product = u128::from(lamports).saturating_mul(bps.into());
-        let part = product.checked_div(BASIS_POINTS.into()).unwrap_or(0);
+        let part = u128::from(lamports).saturating_mul(bps.into());
+        let part = part.checked_div(BASIS_POINTS.into()).unwrap_or_default();
         u64::try_from(part).unwrap_or(u64::MAX)
     };
     let rest = part(BASIS_POINTS.saturating_sub(bps));

@@ -51,6 +51,7 @@ const OF_CALL: &[&str] = &[
     "--program",
     "--state",
     "--feature",
+    "--rules",
     "--limit",
     "--heap",
     "--arch",
@@ -69,8 +70,8 @@ const FREE_FAUCET: &str = "the faucet gives without limits but its balance";
 pub(crate) const RULES: &[Rule] = &[
     rule(&["build"], &["--package"], If("on sources", paths_are_sources), "packages are in folders of projects"),
     rule(&["build"], &["--idl", "--sizes"], With("--object"), "an object is not linked yet"),
-    rule(&["build"], &["--feature"], With("--object"), "the verifier checks programs"),
-    rule(&["build"], &["--feature"], If("on assembly sources", paths_are_assembly), "`selkie check` checks them"),
+    rule(&["build"], &["--feature", "--rules"], With("--object"), "the verifier checks programs"),
+    rule(&["build"], &["--feature", "--rules"], If("on assembly sources", paths_are_assembly), "`selkie check` checks them"),
     rule(&["build"], &["--no-statics"], With("--object"), "`selkie link --no-statics` rejects them"),
     rule(&["build"], &["--no-statics"], With("--toolchain=official"), "that toolchain links by itself"),
     rule(&["build"], &["--sizes"], If("on assembly sources", paths_are_assembly), "`selkie inspect` and `selkie disasm` show what is in them"),

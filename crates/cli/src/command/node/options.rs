@@ -17,13 +17,13 @@ use selkie::{
 };
 use selkie_isa::input;
 use selkie_node::{BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options};
-use selkie_report::explain;
 use serde::Deserialize;
 
 use crate::{
     args::feature,
     args::node::{BlocksArg, FinalityArg, NodeArgs, WarpSlot},
     command::node::{config, remote::Remote},
+    explorer::Explorer,
     keys,
     ui::Advise as _,
 };
@@ -41,10 +41,7 @@ pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
         open_cheatcodes: args.open_cheatcodes,
         hosts: args.rpc_host.clone(),
         fetches: args.fork.is_some(),
-        explainer: Some(selkie_rpc::Explainer {
-            explain: explain::explain_transaction,
-            disassemble: explain::disassemble_program,
-        }),
+        explainer: Some(Arc::new(Explorer::default())),
         limits: args.limits.limits(),
     }
 }
