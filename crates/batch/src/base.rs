@@ -15,7 +15,7 @@ use crate::{
     Sha256,
     columns::{self, Columns},
     environment::{EnvironmentAccount, EnvironmentFile, content_hash, pubkey},
-    error::BatchError,
+    error::{BatchError, Malformed},
     replacement::Replacement,
     schema::{self, column as c},
     sha256,
@@ -35,7 +35,7 @@ pub struct Base {
 }
 
 /// An environment that was read, or what is wrong with it.
-pub(crate) type Loaded = Result<Arc<LoadedEnvironment>, String>;
+pub(crate) type Loaded = Result<Arc<LoadedEnvironment>, Malformed>;
 
 /// An environment, ready for items.
 #[derive(Debug)]
@@ -117,9 +117,9 @@ impl Base {
     }
 
     /// Returns a content that has to exist.
-    pub(crate) fn content(&self, hash: &Sha256) -> Result<&Content, String> {
+    pub(crate) fn content(&self, hash: &Sha256) -> Result<&Content, Malformed> {
         let missing = || format!("there is no content with the hash {}", hex::encode(hash));
-        self.get(hash).ok_or_else(missing)
+        Ok(self.get(hash).ok_or_else(missing)?)
     }
 
     /// Returns an environment, which is read once. Of those that are missing nothing is kept.
@@ -148,7 +148,7 @@ impl Base {
         Ok(Arc::new(LoadedEnvironment { environment, blockhashes, accounts }))
     }
 
-    fn account(&self, file: &EnvironmentAccount) -> Result<KeyedAccount, String> {
+    fn account(&self, file: &EnvironmentAccount) -> Result<KeyedAccount, Malformed> {
         let data = match &file.data {
             Some(hash) => Arc::clone(self.content(&content_hash(hash)?)?),
             None => Content::default(),

@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_builtins::{builtins, precompiles};
-use selkie_svm::{Environment, EpochStake, FeatureSet, Sysvars, cost::LAMPORTS_PER_SIGNATURE};
+use selkie_svm::{
+    Environment, EpochStake, FeatureSet, Release, Sysvars, UnknownRules,
+    cost::LAMPORTS_PER_SIGNATURE,
+};
 use serde::{Deserialize, Serialize};
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 
-use crate::Sha256;
+use crate::{Sha256, error::Malformed};
 
 /// The file of an environment. Addresses and blockhashes are in base58, data in base64, hashes in hex.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -20,6 +23,10 @@ pub struct EnvironmentFile {
     /// The addresses of the active features; without it, mainnet's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
+    /// The release of agave whose behaviour holds where no feature switches it, as `4.4`. Without it, that
+    /// which mainnet runs; but 4.3 where features are listed, as earlier versions wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
     /// The data of each sysvar, by address. They are accounts of every item, too.
     #[serde(default)]
     pub sysvars: BTreeMap<String, String>,
@@ -67,6 +74,7 @@ impl Default for EnvironmentFile {
     fn default() -> Self {
         Self {
             features: None,
+            release: None,
             sysvars: BTreeMap::new(),
             blockhashes: Vec::new(),
             lamports_per_signature: LAMPORTS_PER_SIGNATURE,
@@ -88,19 +96,20 @@ impl EnvironmentFile {
     ///
     /// # Errors
     /// With what is wrong with it.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(bytes).map_err(|error| format!("not an environment: {error}"))
+    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        Ok(serde_json::from_slice(bytes).map_err(|error| format!("not an environment: {error}"))?)
     }
 
     /// Returns what the runtime takes: features, builtin programs, sysvars, fees, stakes.
     ///
     /// # Errors
     /// With the first text that cannot be decoded.
-    pub(crate) fn environment(&self) -> Result<Environment, String> {
+    pub(crate) fn environment(&self) -> Result<Environment, Malformed> {
         let features = self.features()?;
         let blockhash = self.blockhashes.last().map(|it| blockhash(it)).transpose()?;
         Ok(Environment {
             features,
+            release: self.release()?,
             sysvars: self.sysvars()?,
             builtins: builtins(features),
             precompiles: precompiles(),
@@ -111,13 +120,21 @@ impl EnvironmentFile {
         })
     }
 
-    fn features(&self) -> Result<FeatureSet, String> {
+    fn features(&self) -> Result<FeatureSet, Malformed> {
         let Some(features) = &self.features else { return Ok(FeatureSet::mainnet()) };
         let addresses: Result<Vec<_>, _> = features.iter().map(|it| pubkey(it)).collect();
         Ok(FeatureSet::from_addresses(addresses?.iter()))
     }
 
-    fn sysvars(&self) -> Result<Sysvars, String> {
+    fn release(&self) -> Result<Release, Malformed> {
+        match &self.release {
+            Some(text) => Ok(text.parse().map_err(|error: UnknownRules| error.to_string())?),
+            None if self.features.is_some() => Ok(Release::V4_3),
+            None => Ok(Release::MAINNET),
+        }
+    }
+
+    fn sysvars(&self) -> Result<Sysvars, Malformed> {
         let mut sysvars = Sysvars::empty();
         for (id, data) in &self.sysvars {
             let data = BASE64_STANDARD.decode(data);
@@ -127,27 +144,27 @@ impl EnvironmentFile {
         Ok(sysvars)
     }
 
-    fn stakes(&self) -> Result<EpochStake, String> {
+    fn stakes(&self) -> Result<EpochStake, Malformed> {
         let votes = self.vote_stakes.iter().map(|(id, stake)| Ok((pubkey(id)?, *stake)));
         Ok(EpochStake {
             total: self.total_stake,
-            vote_accounts: votes.collect::<Result<_, String>>()?,
+            vote_accounts: votes.collect::<Result<_, Malformed>>()?,
         })
     }
 }
 
 /// Decodes an address.
-pub(crate) fn pubkey(text: &str) -> Result<Pubkey, String> {
-    text.parse().map_err(|error| format!("`{text}` is no address: {error}"))
+pub(crate) fn pubkey(text: &str) -> Result<Pubkey, Malformed> {
+    Ok(text.parse().map_err(|error| format!("`{text}` is no address: {error}"))?)
 }
 
 /// Decodes a blockhash.
-pub(crate) fn blockhash(text: &str) -> Result<Hash, String> {
-    text.parse().map_err(|error| format!("`{text}` is no blockhash: {error}"))
+pub(crate) fn blockhash(text: &str) -> Result<Hash, Malformed> {
+    Ok(text.parse().map_err(|error| format!("`{text}` is no blockhash: {error}"))?)
 }
 
 /// Decodes a hash of contents.
-pub(crate) fn content_hash(text: &str) -> Result<Sha256, String> {
+pub(crate) fn content_hash(text: &str) -> Result<Sha256, Malformed> {
     let mut hash = [0; 32];
     let decoded = hex::decode_to_slice(text, &mut hash);
     decoded.map_err(|error| format!("`{text}` is no SHA-256 in hex: {error}"))?;

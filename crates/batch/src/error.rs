@@ -59,3 +59,22 @@ impl From<ArrowError> for BatchError {
         Self::Arrow(error)
     }
 }
+
+/// What is wrong with an item, or with a file that items refer to. An item's is in the column `error` of
+/// its result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Malformed(String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for Malformed {}
+
+impl<T: Into<String>> From<T> for Malformed {
+    fn from(why: T) -> Self {
+        Self(why.into())
+    }
+}

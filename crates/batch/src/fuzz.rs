@@ -12,11 +12,11 @@ use sha2::{Digest as _, Sha256 as Hasher};
 
 use crate::{
     Sha256, effects,
+    error::Malformed,
     fuzz_file::FuzzFile,
     item::Item,
     options::RunOptions,
     outcome::{Ended, Executed, Logs, Status},
-    rows::Malformed,
 };
 
 /// Runs the searches of an item.
@@ -33,7 +33,7 @@ pub(crate) fn run(item: &Item<'_>, case: &Case, options: &RunOptions) -> Result<
     }
     match searched.hopeless {
         Some(error) if searched.effort.given_up == file.seed_count => {
-            Err(format!("the search is given up: {error}"))
+            Err(Malformed::from(format!("the search is given up: {error}")))
         }
         _ => Ok(searched.ended(options.keeps_logs)),
     }

@@ -9,7 +9,7 @@ use selkie_svm::{Instruction, Pubkey, Transaction};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{environment::pubkey, rows::Malformed};
+use crate::{environment::pubkey, error::Malformed};
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -88,12 +88,14 @@ impl FuzzFile {
     ///
     /// # Errors
     /// With what is wrong with it.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let file: Self = serde_json::from_slice(bytes)
             .map_err(|error| format!("`message` is not a search: {error}"))?;
         match file.version {
             VERSION => Ok(file),
-            other => Err(format!("the search has version {other}, and only {VERSION} is known")),
+            other => Err(Malformed::from(format!(
+                "the search has version {other}, and only {VERSION} is known"
+            ))),
         }
     }
 
@@ -101,13 +103,15 @@ impl FuzzFile {
     pub(crate) fn seeds(&self) -> Result<Range<u64>, Malformed> {
         let (count, calls) = (self.seed_count, self.calls);
         if !(1..=SEEDS_MAX).contains(&count) {
-            return Err(format!("`seedCount` is {count}, but has to be from 1 to {SEEDS_MAX}"));
+            return Err(Malformed::from(format!(
+                "`seedCount` is {count}, but has to be from 1 to {SEEDS_MAX}"
+            )));
         }
         if calls == 0 || count.saturating_mul(calls) > CALLS_MAX {
-            return Err(format!(
+            return Err(Malformed::from(format!(
                 "{count} searches of {calls} calls are not from 1 to {CALLS_MAX} calls: make several \
                  items of them"
-            ));
+            )));
         }
         let end =
             self.first_seed.checked_add(count).ok_or("the last seed has more than 64 bits")?;
@@ -120,14 +124,14 @@ impl FuzzFile {
         let (mut target, mut cases) = match (&self.idl, self.transactions.is_empty()) {
             (Some(idl), true) => (described(idl, program, svm)?, Vec::new()),
             (None, false) => Target::of_examples(svm, &self.examples(program, svm)?),
-            _ => return Err("a search has either `transactions` or an `idl`".to_owned()),
+            _ => return Err(Malformed::from("a search has either `transactions` or an `idl`")),
         };
         for what in &self.fails_on {
             let what = what.parse::<FailsOn>();
             target = target.fails_on(what.map_err(|error| format!("`failsOn`: {error}"))?);
         }
         if self.cases.len() > CASES_MAX {
-            return Err(format!("there are more than {CASES_MAX} `cases`"));
+            return Err(Malformed::from(format!("there are more than {CASES_MAX} `cases`")));
         }
         let names = target.action_names();
         for (index, case) in self.cases.iter().enumerate() {
@@ -158,11 +162,13 @@ impl FuzzFile {
                 }
             }
             if all.len() > INSTRUCTIONS_MAX {
-                return Err(format!("there are more than {INSTRUCTIONS_MAX} instructions to call"));
+                return Err(Malformed::from(format!(
+                    "there are more than {INSTRUCTIONS_MAX} instructions to call"
+                )));
             }
         }
         match all.is_empty() {
-            true => Err("`transactions` call no program that can be searched".to_owned()),
+            true => Err(Malformed::from("`transactions` call no program that can be searched")),
             false => Ok(Example::numbered(all)),
         }
     }

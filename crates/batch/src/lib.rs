@@ -61,7 +61,7 @@ pub use crate::{
     columns::{check_columns, check_results},
     digest::Digest,
     environment::{EnvironmentAccount, EnvironmentFile},
-    error::BatchError,
+    error::{BatchError, Malformed},
     fuzz_file::FuzzFile,
     item::{Expectation, Item, ItemAccount, ItemData, Kind, Override},
     items::Items,

@@ -11,6 +11,8 @@ use selkie_svm::{
 };
 use solana_account::{AccountSharedData, WritableAccount as _};
 
+use crate::error::Malformed;
+
 /// How many accounts of a program are kept. They differ by slot and authority of the deployment.
 const KEPT_MAX: usize = 16;
 
@@ -37,14 +39,14 @@ impl Replacement {
     ///
     /// # Errors
     /// If the account is not one of a deployed program.
-    pub(crate) fn holder(&self, account: &AccountSharedData) -> Result<Holder, String> {
+    pub(crate) fn holder(&self, account: &AccountSharedData) -> Result<Holder, Malformed> {
         let holder = Loader::of(account.owner()).and_then(|loader| match loader {
             Loader::V1 | Loader::V2 => Some((self.program, 0)),
             Loader::V3 => Some((program_data_address(account.data())?, PROGRAM_DATA_HEADER_BYTES)),
             Loader::V4 => Some((self.program, LOADER_V4_HEADER_BYTES)),
         });
         let no_program = || format!("{} is to be replaced, but is no program here", self.program);
-        holder.ok_or_else(no_program)
+        Ok(holder.ok_or_else(no_program)?)
     }
 
     /// Returns an account as it is with the other file.
@@ -55,7 +57,7 @@ impl Replacement {
         &self,
         account: &AccountSharedData,
         header: usize,
-    ) -> Result<AccountSharedData, String> {
+    ) -> Result<AccountSharedData, Malformed> {
         let no_file = || format!("{} is to be replaced, but has no file here", self.program);
         let header = account.data().get(..header).ok_or_else(no_file)?;
         let mut replaced = self.account(header);

@@ -10,13 +10,10 @@ use solana_pubkey::Pubkey;
 use crate::{
     Sha256,
     columns::{self, Columns},
-    error::BatchError,
+    error::{BatchError, Malformed},
     item::{Expectation, Item, ItemAccount, ItemData, Kind, Override},
     schema::{self, column as c},
 };
-
-/// What is wrong with a row.
-pub(crate) type Malformed = String;
 
 /// The columns of a batch of items.
 pub(crate) struct ItemRows<'a> {
@@ -123,7 +120,9 @@ impl<'a> AccountRows<'a> {
 
     fn entry(&self, entry: usize) -> Result<ItemAccount<'a>, Malformed> {
         let data = match (optional(self.reference, entry), optional(self.data, entry)) {
-            (Some(_), Some(_)) => return Err("an account has both `ref` and `data`".to_owned()),
+            (Some(_), Some(_)) => {
+                return Err(Malformed::from("an account has both `ref` and `data`"));
+            }
             (Some(_), None) => ItemData::Ref(array(self.reference, entry, "accounts.ref")?),
             (None, Some(entry)) => ItemData::Inline(self.data.value(entry)),
             (None, None) => ItemData::Inline(&[]),
@@ -168,7 +167,7 @@ impl<'a> OverrideRows<'a> {
         let offset = number(self.offset, entry);
         let bytes = optional(self.bytes, entry).map(|entry| self.bytes.value(entry));
         if offset.is_some() && bytes.is_none() {
-            return Err("an override has an `offset`, but no `bytes`".to_owned());
+            return Err(Malformed::from("an override has an `offset`, but no `bytes`"));
         }
         Ok(Override {
             pubkey: array(self.pubkey, entry, "overrides.pubkey")?.into(),
@@ -214,7 +213,7 @@ impl<'a> ExpectationRows<'a> {
 }
 
 fn null(column: &str) -> Malformed {
-    format!("column `{column}` is null")
+    format!("column `{column}` is null").into()
 }
 
 /// Returns the row if it has a value.
@@ -243,7 +242,7 @@ fn bytes<'a>(array: &'a BinaryArray, row: usize, column: &str) -> Result<&'a [u8
 fn array(array: &BinaryArray, row: usize, column: &str) -> Result<Sha256, Malformed> {
     let bytes = bytes(array, row, column)?;
     let wrong = |_| format!("column `{column}` has {} bytes, but should have 32", bytes.len());
-    bytes.try_into().map_err(wrong)
+    Ok(bytes.try_into().map_err(wrong)?)
 }
 
 fn optional_array(

@@ -18,10 +18,10 @@ use solana_sdk_ids::sysvar;
 use crate::{
     effects::{self, Written},
     environment::{blockhash, pubkey},
+    error::Malformed,
     item::Item,
     options::RunOptions,
     outcome::{Ended, Executed, Logs, Status},
-    rows::Malformed,
     sha256,
 };
 
@@ -79,20 +79,22 @@ impl SegmentFile {
     ///
     /// # Errors
     /// With what is wrong with it.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let file: Self = serde_json::from_slice(bytes)
             .map_err(|error| format!("`message` is not a segment: {error}"))?;
         if file.version != VERSION {
             let version = file.version;
-            return Err(format!("the segment has version {version}, and only {VERSION} is known"));
+            return Err(Malformed::from(format!(
+                "the segment has version {version}, and only {VERSION} is known"
+            )));
         }
         let transactions: usize = file.blocks.iter().map(|it| it.transactions.len()).sum();
         let blocks = file.blocks.len();
         if !(1..=BLOCKS_MAX).contains(&blocks) || transactions > TRANSACTIONS_MAX {
-            return Err(format!(
+            return Err(Malformed::from(format!(
                 "a segment has from 1 to {BLOCKS_MAX} blocks and up to {TRANSACTIONS_MAX} \
                  transactions, but this one has {blocks} and {transactions}: make several items of it"
-            ));
+            )));
         }
         Ok(file)
     }
@@ -102,7 +104,9 @@ impl SegmentFile {
 pub(crate) fn run(item: &Item<'_>, case: &Case, options: &RunOptions) -> Result<Ended, Malformed> {
     let file = SegmentFile::parse(item.message)?;
     if !item.check_blockhash {
-        return Err("blocks are executed with their blockhashes: set `check_blockhash`".to_owned());
+        return Err(Malformed::from(
+            "blocks are executed with their blockhashes: set `check_blockhash`",
+        ));
     }
     let process = ProcessOptions {
         verify_signatures: item.verify_signatures,
@@ -111,7 +115,8 @@ pub(crate) fn run(item: &Item<'_>, case: &Case, options: &RunOptions) -> Result<
     };
     let state = state(case);
     let mut slot = state.slot;
-    let forks = Forks::new(state, Arc::new(ProgramCache::new()), Options::default());
+    let settings = Options { release: case.environment.release, ..Options::default() };
+    let forks = Forks::new(state, Arc::new(ProgramCache::new()), settings);
     let mut segment = Segment::new();
     for (index, block) in file.blocks.iter().enumerate() {
         let place = format!("block {index} (slot {})", block.slot);
@@ -187,17 +192,17 @@ impl Segment {
         (block, place): (&SegmentBlock, &str),
         options: &ProcessOptions,
     ) -> Result<Arc<Bank>, Malformed> {
-        let of_block = |why: String| format!("{place}: {why}");
+        let of_block = |why: Malformed| Malformed::from(format!("{place}: {why}"));
         let collector = block.collector.as_deref().map(pubkey).transpose().map_err(of_block)?;
         let hash = block.blockhash.as_deref().map(blockhash).transpose().map_err(of_block)?;
         let step = Step { unix_timestamp: block.unix_timestamp, ..Step::default() };
         let bank_options = BankOptions { collector, step };
         let bank = forks.new_bank_with(parent, block.slot, &bank_options);
-        let bank = bank.map_err(|error| of_block(error.to_string()))?;
+        let bank = bank.map_err(|error| of_block(error.to_string().into()))?;
         for (index, text) in block.transactions.iter().enumerate() {
             let place = || format!("{place}, transaction {index}");
             let ended = decode(text, &bank).and_then(|transaction| {
-                bank.process(&transaction, options).map_err(|error| error.to_string())
+                Ok(bank.process(&transaction, options).map_err(|error| error.to_string())?)
             });
             self.add(ended.map_err(|why| format!("{}: {why}", place()))?, &place);
         }
@@ -249,17 +254,17 @@ impl Segment {
     }
 }
 
-fn decode(text: &str, bank: &Bank) -> Result<Transaction, String> {
+fn decode(text: &str, bank: &Bank) -> Result<Transaction, Malformed> {
     let wire = BASE64_STANDARD.decode(text).map_err(|error| format!("no base64: {error}"))?;
-    Transaction::from_wire(&wire, bank.features()).map_err(|error| error.to_string())
+    Ok(Transaction::from_wire(&wire, bank.features()).map_err(|error| error.to_string())?)
 }
 
-fn freeze(bank: &Bank, blockhash: Option<Hash>) -> Result<Hash, String> {
+fn freeze(bank: &Bank, blockhash: Option<Hash>) -> Result<Hash, Malformed> {
     let frozen = match blockhash {
         Some(blockhash) => bank.freeze_with_blockhash(blockhash),
         None => bank.freeze(),
     };
-    frozen.map_err(|error| error.to_string())
+    Ok(frozen.map_err(|error| error.to_string())?)
 }
 
 /// Returns an account at the end. A deleted one has no lamports. Sysvars are left out: they change in

@@ -12,6 +12,7 @@ use solana_sdk_ids::sysvar::clock;
 use crate::{
     Sha256,
     base::{Base, Content, LoadedEnvironment},
+    error::Malformed,
     item::{Item, ItemAccount, ItemData, Kind, Override},
     replacement::Replacement,
 };
@@ -57,7 +58,7 @@ impl Moment {
         last: &'m mut Option<Self>,
         item: &Item<'_>,
         base: &Base,
-    ) -> Result<&'m Self, String> {
+    ) -> Result<&'m Self, Malformed> {
         let key = MomentKey::of(item);
         let kept = last.take().filter(|it| it.key == key);
         let moment = match kept {
@@ -100,15 +101,15 @@ impl Moment {
 /// # Errors
 /// If there are too many accounts, an address occurs twice, data are missing, or an override or the
 /// replacement of a program does not fit.
-pub(crate) fn case(item: &Item<'_>, moment: &Moment, base: &Base) -> Result<Case, String> {
+pub(crate) fn case(item: &Item<'_>, moment: &Moment, base: &Base) -> Result<Case, Malformed> {
     check_number(item.accounts.len(), "accounts", item.kind.accounts_max())?;
     check_number(item.overrides.len(), "overrides", OVERRIDES_MAX)?;
     let own = item.accounts.iter().map(|account| Ok((account.pubkey, read(account, base)?)));
-    let mut own = own.collect::<Result<Vec<_>, String>>()?;
+    let mut own = own.collect::<Result<Vec<_>, Malformed>>()?;
     own.sort_unstable_by_key(|(key, _)| *key);
     let mut pairs = own.iter().zip(own.iter().skip(1));
     if let Some(((key, _), _)) = pairs.find(|(left, right)| left.0 == right.0) {
-        return Err(format!("the account {key} occurs twice"));
+        return Err(Malformed::from(format!("the account {key} occurs twice")));
     }
     let mut accounts = Accounts::over(Arc::clone(&moment.accounts));
     accounts.extend(own);
@@ -134,7 +135,7 @@ pub(crate) fn case(item: &Item<'_>, moment: &Moment, base: &Base) -> Result<Case
     })
 }
 
-fn apply(accounts: &mut Accounts, change: &Override<'_>) -> Result<(), String> {
+fn apply(accounts: &mut Accounts, change: &Override<'_>) -> Result<(), Malformed> {
     let account = accounts.get_mut(change.pubkey);
     if let Some(lamports) = change.lamports {
         account.set_lamports(lamports);
@@ -156,7 +157,7 @@ fn apply(accounts: &mut Accounts, change: &Override<'_>) -> Result<(), String> {
 }
 
 /// Replaces the file of a program, if the item has the program.
-fn replace_program(accounts: &mut Accounts, replacement: &Replacement) -> Result<(), String> {
+fn replace_program(accounts: &mut Accounts, replacement: &Replacement) -> Result<(), Malformed> {
     let existing = |accounts: &Accounts, key: &Pubkey| {
         accounts.get(key).filter(|account| account.lamports() > 0).cloned()
     };
@@ -179,25 +180,29 @@ fn replace(account: &mut AccountSharedData, offset: u64, bytes: &[u8]) -> Option
     Some(())
 }
 
-fn check_number(number: usize, what: &str, max: usize) -> Result<(), String> {
+fn check_number(number: usize, what: &str, max: usize) -> Result<(), Malformed> {
     if number > max {
-        return Err(format!("there are {number} {what}, but an item may have up to {max}"));
+        return Err(Malformed::from(format!(
+            "there are {number} {what}, but an item may have up to {max}"
+        )));
     }
     Ok(())
 }
 
-fn too_long(key: &Pubkey) -> String {
-    format!("an override makes the data of {key} longer than {DATA_BYTES_MAX} bytes")
+fn too_long(key: &Pubkey) -> Malformed {
+    format!("an override makes the data of {key} longer than {DATA_BYTES_MAX} bytes").into()
 }
 
-fn read(account: &ItemAccount<'_>, base: &Base) -> Result<AccountSharedData, String> {
+fn read(account: &ItemAccount<'_>, base: &Base) -> Result<AccountSharedData, Malformed> {
     let ItemAccount { pubkey, lamports, ref owner, executable, data } = *account;
     let data = match data {
         ItemData::Inline(data) => Content::new(data.to_vec()),
         ItemData::Ref(hash) => Arc::clone(base.content(&hash)?),
     };
     if data.len() > DATA_BYTES_MAX {
-        return Err(format!("the data of {pubkey} are longer than {DATA_BYTES_MAX} bytes"));
+        return Err(Malformed::from(format!(
+            "the data of {pubkey} are longer than {DATA_BYTES_MAX} bytes"
+        )));
     }
     Ok(AccountSharedData::new_with_shared_data(lamports, data, owner, executable))
 }

@@ -6,11 +6,12 @@ use selkie_case::RunMemory;
 
 use crate::{
     base::Base,
+    error::Malformed,
     fuzz,
     item::{Item, Kind},
     options::RunOptions,
     outcome::{Outcome, Status},
-    rows::{ItemRows, Malformed},
+    rows::ItemRows,
     segment,
     state::{self, Moment},
     transaction,
@@ -41,7 +42,7 @@ impl Worker {
         let ended = catch_unwind(AssertUnwindSafe(run));
         match ended {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(why)) => Outcome::unusable(stated, Status::MalformedItem, why),
+            Ok(Err(why)) => Outcome::unusable(stated, Status::MalformedItem, why.to_string()),
             Err(panic) => {
                 // The panic may have left anything in the thread's memory.
                 *self = Self::default();
@@ -60,7 +61,9 @@ impl Worker {
         let id = item.id();
         if stated != id {
             let (stated, id) = (hex::encode(stated), hex::encode(id));
-            return Err(format!("`item_id` is {stated}, but the id of the row is {id}"));
+            return Err(Malformed::from(format!(
+                "`item_id` is {stated}, but the id of the row is {id}"
+            )));
         }
         let moment = Moment::of(&mut self.moment, item, base)?;
         let case = state::case(item, moment, base)?;

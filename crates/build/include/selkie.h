@@ -96,10 +96,12 @@ static inline void *sol_alloc(uint64_t bytes) {
 
 /* ---- Integers of 128 bits ------------------------------------------------------------------ */
 
-/* Clang has these operations as calls that it cannot compile for BPF. Sums, differences, comparisons,
- * quotients and shifts by constants are C's own. */
+/* Clang has these operations as calls that it cannot compile for BPF. Sums, differences, comparisons
+ * and shifts by constants are C's own. */
 
 typedef unsigned __int128 sol_wide;
+
+void abort(void) __attribute__((noreturn));
 
 /* Returns the low 128 bits of a product. */
 static inline sol_wide sol_wide_multiply(sol_wide a, sol_wide b) {
@@ -125,6 +127,30 @@ static inline sol_wide sol_wide_shift_right(sol_wide value, uint32_t bits) {
     if (bits >= 64) return high >> (bits - 64);
     if (bits == 0) return value;
     return (sol_wide)(high >> bits) << 64 | (low >> bits | high << (64 - bits));
+}
+
+/* Returns the quotient, and stores the remainder behind `rest` unless that is NULL. Takes about 2,500
+ * compute units if a number has more than 64 bits. Division by zero aborts the program. */
+static inline sol_wide sol_wide_divide(sol_wide a, sol_wide b, sol_wide *rest) {
+    sol_wide quotient = 0, left = 0;
+    if (b == 0) abort();
+    if (a >> 64 == 0 && b >> 64 == 0) {
+        quotient = (uint64_t)a / (uint64_t)b;
+        left = (uint64_t)a % (uint64_t)b;
+    } else {
+        for (int bit = 0; bit < 128; bit++) {
+            uint64_t carry = (uint64_t)(left >> 127);
+            left = left << 1 | (uint64_t)(a >> 127);
+            a <<= 1;
+            quotient <<= 1;
+            if (carry != 0 || left >= b) {
+                left -= b;
+                quotient |= 1;
+            }
+        }
+    }
+    if (rest != NULL) *rest = left;
+    return quotient;
 }
 
 /* ---- Addresses and slices ------------------------------------------------------------------ */
@@ -230,7 +256,6 @@ static inline void sol_set_data_length(sol_account *account, uint64_t length) {
 
 /* They return 0 unless stated otherwise. */
 
-void abort(void) __attribute__((noreturn));
 void sol_panic_(const char *file, uint64_t length, uint64_t line, uint64_t column)
     __attribute__((noreturn));
 

@@ -16,6 +16,21 @@ pub(crate) fn advice(cargo: Command, manifest: &Path, id: &str) -> Option<String
     advice_of(&with_dependencies(cargo, manifest).ok()?, manifest, id)
 }
 
+/// Returns a warning about a package with this ID of cargo's, if it compiles but does not work as it did.
+pub(crate) fn warning(id: &str) -> Option<String> {
+    let (_, version) = id.rsplit_once("#solana-program@")?;
+    let minor: u32 = version.strip_prefix("1.")?.split('.').next()?.parse().ok()?;
+    // `StableInstruction` is there since 1.16.
+    (minor < 16).then(|| {
+        format!(
+            "warning: solana-program {version} hands instructions to the runtime as compilers of its time \
+             laid them out, which newer ones do not: calls of other programs fail with \"invalid program \
+             argument\"\n\
+             help: update it to 1.16 or newer, or build with `--toolchain official`\n"
+        )
+    })
+}
+
 fn advice_of(metadata: &Value, manifest: &Path, id: &str) -> Option<String> {
     let packages: BTreeMap<&str, &Value> = objects(&metadata["packages"], "id").collect();
     let is_program = |it: &&Value| it["manifest_path"].as_str().map(Path::new) == Some(manifest);
@@ -76,6 +91,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn versions_whose_calls_fail_are_named() {
+        let id = |version: &str| {
+            format!(
+                "registry+https://github.com/rust-lang/crates.io-index#solana-program@{version}"
+            )
+        };
+        let warned = warning(&id("1.10.41")).expect("its calls fail");
+        assert!(warned.contains("solana-program 1.10.41") && warned.contains("1.16"), "{warned}");
+        for version in ["1.16.0", "1.18.26", "2.3.0", "4.0.0"] {
+            assert_eq!(warning(&id(version)), None, "{version}");
+        }
+        assert_eq!(warning("path+file:///p/solana-program-test#1.9.0"), None);
+    }
 
     fn metadata() -> Value {
         let package = |name: &str, source: Value| {

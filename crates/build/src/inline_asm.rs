@@ -20,14 +20,23 @@ const FILES_MAX: usize = 2_000;
 /// The largest source that is looked into.
 const SOURCE_BYTES_MAX: u64 = 4 << 20;
 
-/// Returns what to do about an error in inline assembly: a message of cargo about rustc's diagnostic.
-pub(crate) fn advice(message: &Value) -> Option<String> {
+/// Returns the folder of a library's source: a message of cargo about a library that was compiled.
+pub(crate) fn library(message: &Value) -> Option<PathBuf> {
+    let is_library = message["reason"] == "compiler-artifact";
+    let root = message["target"]["src_path"].as_str().filter(|_| is_library)?;
+    Some(Path::new(root).parent()?.to_owned())
+}
+
+/// Returns what to do about an error in inline assembly: a message of cargo about rustc's diagnostic. The
+/// assembly is that of the crate, or of an inlined function in one of the `libraries`.
+pub(crate) fn advice(message: &Value, libraries: &[PathBuf]) -> Option<String> {
     let spans = message["message"]["children"][0]["spans"].as_array()?;
     let span = spans.iter().find(|it| it["file_name"] == "<inline asm>")?;
     let text = span["text"][0]["text"].as_str()?.trim();
     let root = Path::new(message["target"]["src_path"].as_str()?).parent()?;
-    let place = files(root).find_map(|path| place(&path, text)).map(|it| format!("{it}: "));
-    let place = place.unwrap_or_default();
+    let roots = iter::once(root).chain(libraries.iter().map(PathBuf::as_path));
+    let place = roots.flat_map(files).find_map(|path| place(&path, text));
+    let place = place.map(|it| format!("{it}: ")).unwrap_or_default();
     Some(spelled(text).map_or_else(
         || format!("{place}inline assembly has LLVM's syntax, such as `r0 = 1 ll`, `r1 += 2` or `if r1 == 0 goto label`"),
         |it| format!("{place}inline assembly has LLVM's syntax: write `{it}` for `{text}`"),
@@ -195,6 +204,36 @@ mod tests {
             assert_eq!(spelled(text).as_deref(), Some(expected), "{text}");
         }
         assert_eq!(spelled("jeq r1, 0, label"), None, "a label is not known here");
+    }
+
+    #[test]
+    fn places_are_those_of_the_crate_or_of_libraries() {
+        let [own, library] = ["inline-asm-own", "inline-asm-library"].map(|name| {
+            let folder = std::env::temp_dir().join(format!("selkie-{}-{name}", std::process::id()));
+            fs::create_dir_all(&folder).expect("the folder can be made");
+            folder
+        });
+        fs::write(own.join("lib.rs"), "fn own() {}\n").expect("it can be written");
+        let source = "pub fn stop() {\n    unsafe { asm!(\"lddw r0, 2\\nexit\") }\n}\n";
+        fs::write(library.join("lib.rs"), source).expect("it can be written");
+        let of = |root: &Path| serde_json::json!({ "src_path": root.join("lib.rs") });
+        let span = serde_json::json!({
+            "file_name": "<inline asm>", "text": [{ "text": "\tlddw r0, 2" }],
+        });
+        let error = serde_json::json!({
+            "target": of(&own), "message": { "children": [{ "spans": [span] }] },
+        });
+        let compiled = serde_json::json!({
+            "reason": "compiler-artifact", "target": of(&library),
+        });
+        let libraries: Vec<_> =
+            [&error, &compiled].into_iter().filter_map(super::library).collect();
+        let found = advice(&error, &libraries).expect("it is about inline assembly");
+        let place = format!("{}:2, in `stop`: ", library.join("lib.rs").display());
+        assert!(found.starts_with(&place) && found.contains("`r0 = 2 ll`"), "{found}");
+        for folder in [own, library] {
+            fs::remove_dir_all(folder).expect("it can be removed");
+        }
     }
 
     #[test]

@@ -293,7 +293,8 @@ impl<'a> Job<'a> {
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
         let output = child.stdout.take().expect("it was asked for");
         let (mut needs_std, mut is_started, mut is_crash) = (false, false, false);
-        let (mut said, mut refused) = (Vec::new(), None);
+        let (mut said, mut refused, mut libraries) = (Vec::new(), None, Vec::new());
+        let mut warnings = BTreeSet::new();
         for line in BufReader::new(output).lines() {
             let line = line.map_err(failed)?;
             let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
@@ -301,7 +302,13 @@ impl<'a> Job<'a> {
             if message["message"]["level"] == "error" {
                 refused = refused.or_else(|| message["package_id"].as_str().map(str::to_owned));
             }
-            let advice = inline_asm::advice(&message).or_else(|| advice(&message["message"]));
+            let library = inline_asm::library(&message).filter(|it| !it.starts_with(source));
+            if let (Some(_), Some(id)) = (&library, message["package_id"].as_str()) {
+                warnings.extend(dependency::warning(id));
+            }
+            libraries.extend(library);
+            let advice =
+                inline_asm::advice(&message, &libraries).or_else(|| advice(&message["message"]));
             let message = &message["message"];
             needs_std |= is_about_std(message);
             is_crash |= wrapper::is_about_crash(message);
@@ -313,6 +320,9 @@ impl<'a> Job<'a> {
             }
         }
         let status = child.wait().map_err(failed)?;
+        if status.success() {
+            warnings.iter().for_each(|it| progress.output(it));
+        }
         Ok(match (status.success(), needs_std) {
             (true, _) => Outcome::Done,
             (false, true) => Outcome::NeedsStd,

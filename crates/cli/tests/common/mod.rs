@@ -83,7 +83,7 @@ fn emulator() -> String {
     }
 }
 
-fn command(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let program = env!("CARGO_BIN_EXE_selkie");
     let emulator = emulator();
     let mut words = emulator.split_whitespace().chain([program]);
