@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use selkie::{address, ids, programs};
+use selkie::programs;
 use selkie_bench_seam::{Calls, Failure, Side, Start, World};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
         Goal::{self, Like, Ratio},
         Line,
     },
-    scene::{Scene, no_op, wallet},
+    scene::{Besides, Scene},
 };
 
 /// Work that is measured on both sides.
@@ -40,17 +40,11 @@ struct Call {
     scene: Scene,
     besides: Besides,
     verifies_signatures: bool,
+    /// Whether the method makes the transactions itself.
+    is_test: bool,
     method: fn(&mut (dyn World + 'static), usize) -> Result<Calls, Failure>,
     /// Transactions in a turn.
     count: usize,
-}
-
-/// What the world contains besides the scene.
-#[derive(Clone, Copy)]
-enum Besides {
-    Nothing,
-    Programs(u32),
-    Accounts(u32),
 }
 
 /// Transactions in a turn: enough for the clock, few enough to fit between disturbances.
@@ -66,6 +60,7 @@ const fn sending(scene: Scene) -> Call {
         scene,
         besides: Besides::Nothing,
         verifies_signatures: false,
+        is_test: false,
         method: World::send,
         count: CALLS,
     }
@@ -74,6 +69,16 @@ const fn sending(scene: Scene) -> Call {
 /// Sends transactions whose signatures are checked.
 const fn send_verified(scene: Scene) -> Work {
     Work::Call(Call { verifies_signatures: true, ..sending(scene) })
+}
+
+/// Signs transactions, sends them, checks the results and reads an account, with checked signatures.
+const fn test(scene: Scene) -> Work {
+    Work::Call(Call {
+        verifies_signatures: true,
+        is_test: true,
+        method: World::sign_send_read,
+        ..sending(scene)
+    })
 }
 
 /// Sends transactions to a world with so many other programs.
@@ -111,10 +116,11 @@ const RESTORE: &str = "snapshot, transfer, restore; 60";
 /// Every row, in the order of the table.
 #[rustfmt::skip]
 pub(crate) const ROWS: &[Row] = &[
+    row("sign, send, check, read",               &[Ratio(8.0)],                     1,  test(Scene::System)),
     row("no-op program",                         &[Ratio(10.0)],                    1,  send(Scene::NoOp)),
     row(SYSTEM,                                  &[Ratio(5.0)],                     1,  send(Scene::System)),
     row("system transfer, 400 programs",         &[Ratio(5.0), Like(SYSTEM, 1.1)],  1,  send_among(Scene::System, 400)),
-    row("system transfer, signatures checked",   &[],                               1,  send_verified(Scene::System)),
+    row("system transfer, signatures checked",   &[Ratio(2.0)],                     1,  send_verified(Scene::System)),
     row("p-token transfer",                      &[Ratio(10.0)],                    1,  send(P_TOKEN)),
     row("p-token transfer, simulated",           &[],                               1,  simulate(P_TOKEN)),
     row("spl-token 3.5.0 transfer",              &[Ratio(8.0)],                     1,  send(SPL_TOKEN)),
@@ -172,7 +178,10 @@ impl Call {
         let mut world = side.open(Scene::START, self.verifies_signatures)?;
         self.scene.set_up(&mut *world)?;
         self.besides.set_up(&mut *world)?;
-        world.queue(&self.scene.transactions(world.blockhash(), transactions))?;
+        match self.is_test {
+            true => world.prepare(&self.scene.test(transactions)),
+            false => world.queue(&self.scene.transactions(world.blockhash(), transactions))?,
+        }
         Ok(world)
     }
 
@@ -181,25 +190,6 @@ impl Call {
     fn turn(&self, world: &mut Box<dyn World>) -> Result<Calls, Failure> {
         (self.method)(&mut **world, 1)?;
         (self.method)(&mut **world, self.count)
-    }
-}
-
-impl Besides {
-    fn set_up(self, world: &mut dyn World) -> Result<(), Failure> {
-        match self {
-            Self::Nothing => Ok(()),
-            Self::Programs(count) => {
-                let elf = no_op();
-                (0..count).try_for_each(|index| {
-                    let id = address(&format!("program {index}")).to_bytes();
-                    let loader = ids::bpf_loader_upgradeable::ID.to_bytes();
-                    world.add_program(id, &elf, loader).map(drop)
-                })
-            }
-            Self::Accounts(count) => (0..count).try_for_each(|index| {
-                world.set_account(address(&format!("account {index}")).to_bytes(), wallet())
-            }),
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use selkie::{
     programs::{self, WellKnownProgram},
     system, token,
 };
-use selkie_bench_seam::{Account, Failure, Start, World};
+use selkie_bench_seam::{Account, Failure, Start, Test, World};
 
 /// The accounts and the instruction of a row's transactions.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,14 @@ pub(crate) enum Scene {
     Token(&'static WellKnownProgram),
     /// Creates an associated token account.
     Associated,
+}
+
+/// What the world contains besides the scene.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Besides {
+    Nothing,
+    Programs(u32),
+    Accounts(u32),
 }
 
 /// The address of a program that returns at once.
@@ -112,6 +120,25 @@ impl Scene {
         (0..count as u64).map(|it| wire(&self.instruction(it), &payer, blockhash)).collect()
     }
 
+    /// The same for transactions that each side makes itself.
+    pub(crate) fn test(self, count: usize) -> Test {
+        let instructions = (0..count as u64).map(|index| {
+            let Instruction { program_id, accounts, data } = self.instruction(index);
+            let accounts =
+                accounts.iter().map(|it| (it.pubkey.to_bytes(), it.is_signer, it.is_writable));
+            selkie_bench_seam::Instruction {
+                program: program_id.to_bytes(),
+                accounts: accounts.collect(),
+                data,
+            }
+        });
+        Test {
+            payer: *payer().secret_bytes(),
+            instructions: instructions.collect(),
+            read: address("bob").to_bytes(),
+        }
+    }
+
     /// The accounts that must be the same on both sides in the end.
     pub(crate) fn changed(self) -> Vec<Pubkey> {
         let payer = payer().pubkey();
@@ -126,6 +153,25 @@ impl Scene {
                 };
                 vec![payer, associated("0"), associated("1")]
             }
+        }
+    }
+}
+
+impl Besides {
+    pub(crate) fn set_up(self, world: &mut dyn World) -> Result<(), Failure> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Programs(count) => {
+                let elf = no_op();
+                (0..count).try_for_each(|index| {
+                    let id = address(&format!("program {index}")).to_bytes();
+                    let loader = ids::bpf_loader_upgradeable::ID.to_bytes();
+                    world.add_program(id, &elf, loader).map(drop)
+                })
+            }
+            Self::Accounts(count) => (0..count).try_for_each(|index| {
+                world.set_account(address(&format!("account {index}")).to_bytes(), wallet())
+            }),
         }
     }
 }

@@ -6,8 +6,10 @@ use std::{
     vec::IntoIter,
 };
 
-use selkie::{Clock, Engine, Loader, Pubkey, Rent, Svm, VersionedTransaction};
-use selkie_bench_seam::{Account, Calls, Failure, Key, Outcome, Side, Start, World};
+use selkie::{AccountMeta, Clock, Engine, Keypair, Loader, Pubkey, Svm, VersionedTransaction};
+use selkie_bench_seam::{
+    Account, Calls, Failure, Instruction, Key, Outcome, Side, Start, Test, World,
+};
 
 /// Runs measured work of Selkie, and returns its result and the time that it took.
 ///
@@ -25,14 +27,10 @@ pub(crate) struct SelkieSide(pub(crate) Engine);
 
 impl Side for SelkieSide {
     fn open(&self, start: Start, verifies_signatures: bool) -> Result<Box<dyn World>, Failure> {
-        // LiteSVM still has mainnet's former rent, and both sides must write the same accounts.
-        let mut svm = new(start)
-            .with_rent(&Rent::default())
-            .with_engine(self.0)
-            .with_signature_checks(verifies_signatures);
-        // Its time is that of 1970, which programs compare with what accounts hold.
+        let mut svm = new(start).with_engine(self.0).with_signature_checks(verifies_signatures);
+        // LiteSVM's time is that of 1970, which programs compare with what accounts hold.
         svm.set_clock(&Clock { slot: svm.clock().slot, ..Clock::default() });
-        Ok(Box::new(Cluster { svm, waiting: Vec::new().into_iter() }))
+        Ok(Box::new(Cluster { svm, waiting: Vec::new().into_iter(), test: None }))
     }
 
     fn time_open(&self, start: Start) -> Result<Duration, Failure> {
@@ -49,9 +47,29 @@ fn new(start: Start) -> Svm {
     }
 }
 
+fn instruction(it: &Instruction) -> selkie::Instruction {
+    let accounts = it.accounts.iter().map(|&(key, is_signer, is_writable)| AccountMeta {
+        pubkey: Pubkey::new_from_array(key),
+        is_signer,
+        is_writable,
+    });
+    selkie::Instruction {
+        program_id: Pubkey::new_from_array(it.program),
+        accounts: accounts.collect(),
+        data: it.data.clone(),
+    }
+}
+
 struct Cluster {
     svm: Svm,
     waiting: IntoIter<VersionedTransaction>,
+    test: Option<OwnTest>,
+}
+
+struct OwnTest {
+    payer: Keypair,
+    instructions: IntoIter<selkie::Instruction>,
+    read: Pubkey,
 }
 
 impl Cluster {
@@ -63,7 +81,7 @@ impl Cluster {
         if self.waiting.len() < count {
             return Err("too few transactions are queued".into());
         }
-        let Self { svm, waiting } = self;
+        let Self { svm, waiting, .. } = self;
         let (compute_units, time) = time_selkie(|| {
             waiting.by_ref().take(count).try_fold(0, |_, transaction| call(svm, transaction))
         });
@@ -122,6 +140,33 @@ impl World for Cluster {
             let sent = svm.send(transaction);
             Ok(sent.map_err(|failed| failed.to_string())?.compute_units)
         })
+    }
+
+    fn prepare(&mut self, test: &Test) {
+        let instructions: Vec<_> = test.instructions.iter().map(instruction).collect();
+        self.test = Some(OwnTest {
+            payer: Keypair::new_from_array(test.payer),
+            instructions: instructions.into_iter(),
+            read: Pubkey::new_from_array(test.read),
+        });
+    }
+
+    fn sign_send_read(&mut self, count: usize) -> Result<Calls, Failure> {
+        let Self { svm, test, .. } = self;
+        let OwnTest { payer, instructions, read } = test.as_mut().ok_or("nothing is prepared")?;
+        if instructions.len() < count {
+            return Err("too few instructions are prepared".into());
+        }
+        let (compute_units, time) = time_selkie(|| {
+            instructions.by_ref().take(count).try_fold(0, |_, it| {
+                let sent = svm.send_instructions(&[it], &[&*payer]);
+                let receipt = sent.map_err(|failed| failed.to_string())?;
+                let account = svm.account(read).ok_or("there is no account")?;
+                black_box(account.lamports);
+                Ok::<_, Failure>(receipt.compute_units)
+            })
+        });
+        Ok(Calls { time, compute_units: compute_units? })
     }
 
     fn simulate(&mut self, count: usize) -> Result<Calls, Failure> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use selkie_account::{AccountSharedData, ReadableAccount};
 use selkie_svm::{
     BlockhashQueue, ChainState, Engine, Environment, EpochStake, Feature, FeatureSet,
-    InnerInstruction, ProcessOptions, Processed, ProgramCache, Pubkey, Sysvars, Transaction,
-    Workspace,
+    InnerInstruction, ProcessOptions, Processed, ProgramCache, Pubkey, Release, Sysvars,
+    Transaction, Workspace,
     check::{check, verify_signatures},
     process,
 };
@@ -122,6 +122,8 @@ fn environment(case: &Case) -> Environment {
     }
     let stakes = case.vote_stakes.iter().map(|(vote, stake)| (Pubkey::from(*vote), *stake));
     Environment {
+        // That of agave's crates beside which it runs.
+        release: Release::V4_3,
         features,
         sysvars,
         builtins: selkie_builtins::builtins(features),
@@ -138,7 +140,7 @@ fn features(changes: &Features) -> FeatureSet {
     let ids = ids.map(|(id, _)| id.parse::<Pubkey>().expect("the list has addresses").to_bytes());
     let mut ids: BTreeSet<Key> = ids.chain(changes.on.iter().copied()).collect();
     ids.retain(|id| !changes.off.contains(id));
-    Feature::ALL.iter().copied().filter(|it| ids.contains(&it.address().to_bytes())).collect()
+    ids.iter().filter_map(|id| Feature::from_address(&Pubkey::from(*id))).collect()
 }
 
 fn stage_of(error: &TransactionError) -> Stage {

@@ -1,15 +1,18 @@
 // Blocks: the newest ones as they are made, and one with its transactions.
 
 import { useEffect } from "preact/hooks";
-import { count, short } from "./format";
+import { count, counted, short } from "./format";
 import { Rows } from "./live";
 import { go } from "./router";
-import { rpc, subscribe, watchSlot } from "./rpc";
+import { rpc, rpcEach, watchSlot } from "./rpc";
 import type { Err } from "./types";
 import { later } from "./time";
 import { Address, Copy, Facts, Json, Loaded, Section, useKeys, useLoad, When } from "./ui";
 
+/** How many rows are shown at least, if there are as many, and how many blocks are looked at for them at most. */
 const SHOWN = 40;
+const LOOKED_AT = 400;
+const AT_ONCE = 100;
 
 interface Block {
   blockhash: string;
@@ -20,39 +23,62 @@ interface Block {
   signatures?: string[];
 }
 
-const get = (slot: number) =>
-  rpc<Block | null>("getBlock", slot, {
-    transactionDetails: "signatures",
-    rewards: false,
-    commitment: "confirmed",
-    maxSupportedTransactionVersion: 255,
-  });
+const DETAILS = {
+  transactionDetails: "signatures",
+  rewards: false,
+  commitment: "confirmed",
+  maxSupportedTransactionVersion: 255,
+};
+
+const get = (slot: number) => rpc<Block | null>("getBlock", slot, DETAILS);
 
 /** Blocks by slot, until the node goes back to an earlier state. */
 const known = new Map<number, Block>();
 let highest = 0;
 
-async function newest(): Promise<{ slot: number; block: Block }[]> {
+/** A block with transactions, or several without any, one after the other: the newest one and how many. */
+interface Fold {
+  slot: number;
+  block: Block;
+  empty: number;
+  last: number;
+}
+
+async function newest(): Promise<Fold[]> {
   const slot = await rpc<number>("getSlot", { commitment: "confirmed" });
   if (slot < highest) known.clear();
   highest = slot;
   let slots: number[] = [];
   // On demand, blocks are far between: look further back until there are enough.
-  for (let span = SHOWN; ; span *= 16) {
+  for (let span = LOOKED_AT; ; span *= 16) {
     slots = await rpc<number[]>("getBlocks", Math.max(0, slot - span), slot, { commitment: "confirmed" });
-    if (slots.length >= SHOWN || span >= slot || span > 400_000) break;
+    if (slots.length >= LOOKED_AT || span >= slot || span > 400_000) break;
   }
-  const wanted = slots.slice(-SHOWN).reverse();
-  const blocks = await Promise.all(wanted.map(async (slot) => ({ slot, block: known.get(slot) ?? (await get(slot).catch(() => null)) })));
-  for (const { slot, block } of blocks) if (block) known.set(slot, block);
-  return blocks.filter((it): it is { slot: number; block: Block } => !!it.block);
+  const wanted = slots.slice(-LOOKED_AT).reverse();
+  const folds: Fold[] = [];
+  for (let at = 0; at < wanted.length && folds.length < SHOWN; at += AT_ONCE) {
+    const part = wanted.slice(at, at + AT_ONCE);
+    const missing = part.filter((it) => !known.has(it));
+    const found = await rpcEach<Block>("getBlock", missing.map((it) => [it, DETAILS]));
+    found.forEach((block, index) => block && known.set(missing[index], block));
+    for (const slot of part) {
+      const block = known.get(slot);
+      if (!block) continue;
+      const before = folds.at(-1);
+      if (block.signatures?.length || !before?.empty) folds.push({ slot, block, empty: block.signatures?.length ? 0 : 1, last: slot });
+      else {
+        before.empty++;
+        before.last = slot;
+      }
+    }
+  }
+  return folds;
 }
 
 export function Blocks() {
   const blocks = useLoad(newest, "blocks");
   useEffect(() => {
-    const ends = [watchSlot(blocks.reload), subscribe("logs", ["all", { commitment: "processed" }], later(blocks.reload, 400))];
-    return () => ends.forEach((end) => end());
+    return watchSlot(later(blocks.reload, 400));
   }, []);
   return (
     <>
@@ -69,23 +95,25 @@ export function Blocks() {
               <span role="columnheader" class="right">Transactions</span>
               <span role="columnheader" class="right">Time</span>
             </div>
-            {rows.map(({ slot, block }) => (
+            {rows.map(({ slot, block, empty, last }) => (
               <div
-                key={slot}
-                class="row"
+                key={`${last} ${empty}`}
+                class={empty ? "row empty-blocks" : "row"}
                 role="row"
                 data-row
                 tabIndex={0}
-                aria-label={`Block in slot ${slot}`}
+                aria-label={empty > 1 ? `${empty} empty blocks, the newest in slot ${slot}` : `Block in slot ${slot}`}
                 onKeyDown={(event) => event.key === "Enter" && event.target === event.currentTarget && go(`/block/${slot}`)}
                 onClick={(event) => !(event.target as Element).closest("a, button") && go(`/block/${slot}`)}
               >
                 <span role="cell">
                   <a class="number" href={`/block/${slot}`}>{count(slot)}</a>
                 </span>
-                <span role="cell" class="mono faint">{short(block.blockhash, 8)}</span>
+                <span role="cell" class="mono faint">
+                  {empty > 1 ? <span class="folded">and {counted(empty - 1, "more empty block")}, to slot {count(last)}</span> : short(block.blockhash, 8)}
+                </span>
                 <span role="cell" class="right number">{count(block.blockHeight)}</span>
-                <span role="cell" class="right number">{count(block.signatures?.length ?? 0)}</span>
+                <span role="cell" class="right number">{empty ? "–" : count(block.signatures?.length ?? 0)}</span>
                 <span role="cell" class="right faint"><When at={block.blockTime} /></span>
               </div>
             ))}

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { isAddress } from "./bytes";
 import { count, short, time } from "./format";
 import { param } from "./router";
-import { rpc, stringify, watchSlot } from "./rpc";
+import { askSlot, rpc, stringify, watchSlot } from "./rpc";
 import { Facts, Json, useLoad } from "./ui";
 
 interface Epoch {
@@ -55,6 +55,7 @@ export function Controls() {
     } catch (error) {
       say((error as Error).message, true);
     }
+    askSlot();
     epoch.reload();
     clock.reload();
   };

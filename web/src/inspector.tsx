@@ -111,6 +111,16 @@ export function Inspector() {
               {isBusy ? "Simulating…" : simulated ? "Simulate again" : "Simulate"}
             </button>
             {isSigned ? <button onClick={() => void send()}>Send</button> : <span class="faint">It is not signed, so it can only be simulated.</span>}
+            {simulated && text.length < LINK_MAX && (
+              <>
+                <a class="button" href={`/debug?transaction=${encodeURIComponent(message.transaction)}`}>
+                  Steps
+                </a>
+                <a class="button" href={`/flame?transaction=${encodeURIComponent(message.transaction)}`}>
+                  Compute units
+                </a>
+              </>
+            )}
             {sent && <a href={`/tx/${sent}`}>Sent: {short(sent, 6)}</a>}
           </div>
           {error && <Failure error={error instanceof RpcError ? error : new Error(error.message)} retry={() => void simulate()} />}

@@ -36,6 +36,19 @@ export async function rpc<T>(method: string, ...params: unknown[]): Promise<T> {
   return answer.result as T;
 }
 
+/** Calls a method once for each list of parameters, in one request; what fails is null. */
+export async function rpcEach<T>(method: string, all: unknown[][]): Promise<(T | null)[]> {
+  if (all.length === 0) return [];
+  const from = next;
+  next += all.length;
+  const body = all.map((params, index) => ({ jsonrpc: "2.0", id: from + index, method, params }));
+  const response = await fetch(PATH, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  const text = await response.text();
+  if (!response.ok) throw new RpcError(text.trim() || `The node answered ${response.status}.`, response.status, null);
+  const answers = new Map((parse(text) as { id: number; result?: T }[]).map((it) => [it.id, it.result ?? null]));
+  return all.map((_, index) => answers.get(from + index) ?? null);
+}
+
 /** Parses JSON with exact integers. */
 export function parse(text: string): unknown {
   type Context = { source?: string };
@@ -132,33 +145,43 @@ export function watchConnection(watch: (isOpen: boolean) => void): () => void {
 }
 
 const slotWatchers = new Set<(slot: number) => void>();
-let slotTimer: ReturnType<typeof setInterval> | undefined;
+let slotSources: (() => void)[] | undefined;
+
+/** Asks for the slot anew, as after something that moves it. On demand, that lets it catch up with the clock. */
+export const askSlot = () =>
+  void rpc<number>("getSlot", { commitment: "processed" }).then(
+    (slot) => slotWatchers.forEach((it) => it(slot)),
+    () => {},
+  );
 
 /**
- * Watches the slot while the page is in sight. It is asked for rather than subscribed to: while a client waits for
- * slots, the node makes a block in each of them.
+ * Watches the slot. Where blocks are made on demand, it is that of the newest transaction: each question for the slot,
+ * and a subscription to slots, would let the node make empty blocks.
  */
 export function watchSlot(watch: (slot: number) => void): () => void {
   let last: number | undefined;
-  const ask = () => {
-    if (document.hidden) return;
-    rpc<number>("getSlot", { commitment: "processed" }).then(
-      (slot) => slotWatchers.forEach((it) => it(slot)),
-      () => {},
-    );
-  };
   const changed = (slot: number) => {
     if (slot === last) return;
     last = slot;
     watch(slot);
   };
   slotWatchers.add(changed);
-  slotTimer ??= setInterval(ask, 1000);
-  ask();
+  if (!slotSources) {
+    const tell = (slot: number) => slotWatchers.forEach((it) => it(slot));
+    const sources = [subscribe("logs", ["all", { commitment: "processed" }], (it) => tell(it.context.slot))];
+    slotSources = sources;
+    rpc<{ blocks?: string }>("selkie_nodeInfo").then(
+      (info) => {
+        if (info.blocks === "interval" && slotSources === sources) sources.push(subscribe("slot", [], (it) => tell(it.slot)));
+      },
+      () => {},
+    );
+  }
+  askSlot();
   return () => {
     slotWatchers.delete(changed);
     if (slotWatchers.size > 0) return;
-    clearInterval(slotTimer);
-    slotTimer = undefined;
+    slotSources?.forEach((end) => end());
+    slotSources = undefined;
   };
 }

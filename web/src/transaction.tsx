@@ -53,6 +53,14 @@ export function TransactionView({ signature }: { signature: string }) {
         <h1>
           Transaction <Signature of={signature} full />
         </h1>
+        <nav class="tools" aria-label="Views of this transaction">
+          <a class="button" href={`/debug/${signature}`}>
+            Steps
+          </a>
+          <a class="button" href={`/flame/${signature}`}>
+            Compute units
+          </a>
+        </nav>
       </header>
       <Loaded of={everything} lines={12}>
         {(it) => (
@@ -130,7 +138,7 @@ function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Exp
         <p key={sentence}>{sentence}</p>
       ))}
       {isPending && <p class="faint">Looking for the line…</p>}
-      {it?.source ? <Source explained={it} /> : it?.place[0] && <p class="mono wrap">{it.place[0]}</p>}
+      {it?.source ? <Source explained={it} signature={props.landed.transaction.signatures[0]} /> : it?.place[0] && <p class="mono wrap">{it.place[0]}</p>}
       {it && !it.source && it.steps > 0 && !it.place[0] && (
         <p class="faint">
           The program has no debug information on this machine. Build it by <code>selkie build</code> in the folder from which the node
@@ -142,7 +150,7 @@ function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Exp
 }
 
 /** The line of the user's own at which a program failed. */
-function Source({ explained }: { explained: Explained }) {
+export function Source({ explained, signature }: { explained: Explained; signature: string }) {
   const source = explained.source!;
   return (
     <figure class="source">
@@ -154,6 +162,9 @@ function Source({ explained }: { explained: Explained }) {
           </span>
         )}
         <Copy text={`${source.file}:${source.line}`} label="path of the line" />
+        <a class="step-there" href={`/debug/${signature}`}>
+          Step through it
+        </a>
       </figcaption>
       {source.lines.length > 0 ? (
         <pre tabIndex={0}>

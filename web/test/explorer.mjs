@@ -1,7 +1,8 @@
 // The explorer in a browser, against a node with real programs. `cargo xtask web --test` runs it.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -48,6 +49,8 @@ async function open(context, path, options = {}) {
 }
 
 const digits = (text) => Number(text.replace(/\D/g, ""));
+/** Asks about the steps of a transaction, as the debugger does. */
+const ask = (signature, question) => rpc(node.url, "selkie_debugTransaction", signature, question);
 const row = (page, signature) => page.locator("[data-row]", { hasText: signature.slice(0, 6) });
 
 test("the newest transactions are listed and filtered", async (context) => {
@@ -114,6 +117,111 @@ test("a transaction shows calls, balances, tokens and changed data", async (cont
   assert.ok((await data.locator("mark").count()) > 0);
 });
 
+test("the debugger begins at the line that failed, and goes back and forth", async (context) => {
+  const page = await open(context, `/tx/${scene.failed}`);
+  await page.getByRole("link", { name: "Step through it" }).click();
+  const source = page.getByRole("region", { name: "Source", exact: true });
+  await source.locator(".here").getByText("return Err(ProgramError::Custom(NOT_ALL_PAID));").waitFor();
+  const run = await ask(scene.failed, { ask: "run" });
+  const step = page.getByRole("textbox", { name: "Step", exact: true });
+  assert.equal(Number(await step.inputValue()), run.cause);
+  await page.getByRole("button", { name: "Step, back" }).click();
+  await source.locator(".here").getByText("if paid != pool {").waitFor();
+  assert.match(page.url(), /step=\d+/);
+  await page.getByRole("combobox", { name: "Step by" }).selectOption("instruction");
+  await page.keyboard.press("Escape");
+  for (const [press, question] of [["s", { to: "in" }], ["S", { to: "in", back: true }], ["n", { to: "over" }], ["o", { to: "out" }]]) {
+    const before = Number(await step.inputValue());
+    const wanted = await ask(scene.failed, { ask: "go", step: before, by: "instruction", ...question });
+    await page.locator("main").focus();
+    await page.keyboard.press(press);
+    await page.waitForFunction((it) => document.querySelector(".where .step").value === String(it), wanted.step);
+    const registers = await page.locator(".registers dd").allTextContents();
+    assert.deepEqual(registers.map((it) => it.split(" ")[0]), wanted.registers);
+    assert.equal(digits(await page.locator(".where").getByText(/compute units left/).textContent()), wanted.unitsLeft);
+  }
+  await page.getByRole("button", { name: "To the failure" }).click();
+  await source.locator(".here").getByText("return Err").waitFor();
+  await page.getByRole("textbox", { name: /Place/ }).fill("payout::share");
+  await page.getByRole("button", { name: "Find the place before" }).click();
+  await page.locator(".stack").getByText("payout::share", { exact: true }).waitFor();
+  await page.locator(".variables").getByText("points", { exact: true }).waitFor();
+});
+
+test("a step has an address, and shows memory by bytes and by names", async (context) => {
+  const page = await open(context, `/debug/${scene.failed}?step=53`);
+  const memory = page.getByRole("region", { name: "Memory" });
+  await memory.getByRole("tab", { name: /input fields/ }).click();
+  const fields = await ask(scene.failed, { ask: "input", step: 53 });
+  const lamports = fields.fields.find((it) => it.path === "accounts[0].lamports");
+  await memory.getByText("accounts[0].lamports", { exact: true }).waitFor();
+  await memory.getByText(lamports.value, { exact: true }).waitFor();
+  await memory.getByRole("button", { name: fields.fields.find((it) => it.path === "accounts[0].data").vaddr }).click();
+  const row = memory.locator(".bytes-row.here");
+  const bytes = await ask(scene.failed, { ask: "memory", step: 53, vaddr: "0x400000060", len: 16 });
+  await row.getByText(bytes.slice(0, 2), { exact: true }).first().waitFor();
+  assert.equal((await row.locator("span button").allTextContents()).join(""), bytes);
+  const write = await ask(scene.failed, { ask: "lastWrite", step: 53, invocation: 0, vaddr: "0x400000068", len: 1 });
+  await row.locator("span button").nth(8).click();
+  await memory.getByRole("button", { name: "Who wrote this byte last?" }).click();
+  await memory.getByRole("button", { name: `Go to step ${write.step}` }).click();
+  await page.waitForURL(new RegExp(`step=${write.step}`));
+  await page.goto(`${base}/debug/${scene.failed}?step=20`);
+  await page.getByRole("textbox", { name: "Step", exact: true }).waitFor();
+  assert.equal(await page.getByRole("textbox", { name: "Step", exact: true }).inputValue(), "20");
+});
+
+test("a long run is never in the page as a whole", async (context) => {
+  const page = await open(context, `/debug/${scene.long}`);
+  const run = await ask(scene.long, { ask: "run" });
+  assert.equal(run.steps, 60_003);
+  const step = page.getByRole("textbox", { name: "Step", exact: true });
+  await step.fill("40000");
+  await step.press("Enter");
+  const here = await ask(scene.long, { ask: "step", step: 40_000 });
+  await page.locator(".registers dd").nth(6).getByText(here.registers[6]).waitFor();
+  assert.ok((await page.locator("main *").count()) < 4000);
+  await page.getByRole("button", { name: "Over, back" }).click();
+  await page.waitForURL(/step=39999/);
+});
+
+test("a transaction that is simulated can be stepped through", async (context) => {
+  const page = await open(context, `/inspector?transaction=${encodeURIComponent(raw)}`);
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.getByRole("link", { name: "Steps" }).click();
+  await page.getByText("of a simulated transaction").waitFor();
+  await page.locator(".code-row.here").first().waitFor();
+  await page.goBack();
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.getByRole("link", { name: "Compute units" }).click();
+  await page.locator(".flame button").first().waitFor();
+});
+
+test("a flame graph shows where compute units go", async (context) => {
+  const page = await open(context, `/tx/${scene.tokens}`);
+  await page.getByRole("link", { name: "Compute units" }).click();
+  const landed = await rpc(node.url, "getTransaction", scene.tokens, { encoding: "json" });
+  assert.equal(digits(await page.locator(".flame-sum b").textContent()), landed.meta.computeUnitsConsumed);
+  const flames = await rpc(node.url, "selkie_flameTransaction", scene.tokens);
+  for (const frames of [flames.own, flames.all]) {
+    assert.equal(frames.filter((it) => it.parent === null).reduce((sum, it) => sum + it.total, 0), flames.units);
+  }
+  const graph = page.getByRole("group", { name: "Flame graph" });
+  const invoked = graph.getByRole("button", { name: /^sol_invoke/ }).first();
+  const { width } = await invoked.boundingBox();
+  await invoked.click();
+  await page.waitForFunction((old) => document.querySelector(".flame button.syscall").getBoundingClientRect().width > 2 * old, width);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByRole("searchbox", { name: /Search functions/ }).fill("sol_");
+  const syscalls = flames.own.filter((it) => it.name.startsWith("sol_") && !flames.own[it.parent].name.startsWith("sol_"));
+  await page.getByText(new RegExp(`units, [\\d.]+ %`)).waitFor();
+  assert.equal(digits((await page.getByText(/units, [\d.]+ %/).textContent()).split(" units")[0]), syscalls.reduce((sum, it) => sum + it.total, 0));
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save for speedscope" }).click();
+  const { profiles } = JSON.parse(readFileSync(await (await saved).path(), "utf8"));
+  assert.equal(profiles[0].weights.reduce((sum, it) => sum + it), flames.units);
+});
+
 test("an account is decoded, and follows changes", async (context) => {
   const page = await open(context, `/address/${scene.mint}`);
   await page.getByRole("region", { name: "Data" }).getByText("mintAuthority").waitFor();
@@ -141,9 +249,24 @@ test("a program shows its version, authority and instructions with lines", async
 test("blocks lead to their transactions", async (context) => {
   const { slot } = await rpc(node.url, "getTransaction", scene.memo, { encoding: "json" });
   const page = await open(context, "/blocks");
-  await page.getByRole("link", { name: String(slot), exact: true }).first().click();
+  await page.getByText(/more empty block/).first().waitFor();
+  await page.locator(`a[href="/block/${slot}"]`).click();
   await page.getByRole("heading", { name: `Block ${slot}` }).waitFor();
   await row(page, scene.memo).getByText("Memo", { exact: true }).waitFor();
+});
+
+test("a node that makes blocks on demand makes none for an open page", async (context) => {
+  const own = await start(SELKIE, FOLDER);
+  context.after(() => own.stop());
+  const page = await open(context, "/controls");
+  await page.goto(own.url);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.waitForTimeout(1000);
+  const before = await rpc(own.url, "getBlocks", 0);
+  await page.waitForTimeout(3000);
+  const after = await rpc(own.url, "getBlocks", 0);
+  // The second question itself lets the slot catch up.
+  assert.ok(after.length <= before.length + 2, `${after.length - before.length} blocks were made`);
 });
 
 test("the inspector decodes and simulates", async (context) => {
@@ -216,7 +339,7 @@ test("text of clients is never HTML", async (context) => {
   const page = await open(context, `/tx/${scene.memo}`);
   await page.getByRole("button", { name: "Open all" }).click();
   await page.getByText(PAYLOAD).first().waitFor();
-  for (const path of ["/", `/?filter=${encodeURIComponent(PAYLOAD)}`, `/inspector?transaction=${encodeURIComponent(PAYLOAD)}`, `/address/${encodeURIComponent(PAYLOAD)}`]) {
+  for (const path of ["/", `/debug/${scene.memo}`, `/flame/${scene.memo}`, `/debug/${encodeURIComponent(PAYLOAD)}`, `/?filter=${encodeURIComponent(PAYLOAD)}`, `/inspector?transaction=${encodeURIComponent(PAYLOAD)}`, `/address/${encodeURIComponent(PAYLOAD)}`]) {
     await page.goto(base + path);
     await page.getByRole("heading", { level: 1 }).or(page.getByRole("alert")).first().waitFor();
     await page.waitForTimeout(200);
@@ -248,6 +371,37 @@ test("a node that has gone is told, and one that is back is used", async (contex
   await row(page, scene.memo).waitFor();
 });
 
+test("what was recorded is opened without a node", async (context) => {
+  if (PAGES) return;
+  const folder = join(FOLDER, "recorded");
+  mkdirSync(folder, { recursive: true });
+  const line = JSON.parse(readFileSync(join(FOLDER, "call.replay"), "utf8").trim().split("\n").at(-1));
+  const lines = [{ ...line, id: "pays" }, { ...line, id: PAYLOAD }].map((it) => JSON.stringify(it));
+  writeFileSync(join(folder, "all.replay"), `${lines.join("\n")}\n`);
+  const served = spawn(SELKIE, ["inspect", folder, "--port", "0", "--json"], { cwd: FOLDER });
+  context.after(() => served.kill());
+  const told = JSON.parse(await new Promise((found) => served.stdout.once("data", (it) => found(String(it)))));
+  assert.equal(told.transactions, 2);
+  const page = await open(context, "/");
+  await page.goto(told.url);
+  await page.getByRole("heading", { level: 1, name: "Recorded transactions" }).waitFor();
+  assert.equal(await page.locator("[data-row]").count(), 2);
+  await page.screenshot({ path: join(PICTURES, "recorded-light-1280.png"), fullPage: true });
+  await page.getByText(PAYLOAD).first().waitFor();
+  await page.getByRole("link", { name: "pays" }).click();
+  await page.locator(".source .here").getByText("return Err(ProgramError::Custom(NOT_ALL_PAID));").waitFor();
+  await page.screenshot({ path: join(PICTURES, "replay-light-1280.png"), fullPage: true });
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => window.axe.run(document));
+  assert.deepEqual(violations.filter((it) => ["serious", "critical"].includes(it.impact)).map((it) => it.id), []);
+  await page.getByRole("link", { name: "Step through it" }).click();
+  await page.locator(".source-pane .here").getByText("return Err").waitFor();
+  await page.getByRole("link", { name: /of recorded transaction/ }).click();
+  await page.getByRole("link", { name: "Compute units" }).click();
+  await page.locator(".flame button").first().waitFor();
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
+});
+
 for (const colorScheme of ["light", "dark"]) {
   for (const width of [1280, 360]) {
     test(`views are accessible and fit into ${width} pixels, ${colorScheme}`, async (context) => {
@@ -257,6 +411,8 @@ for (const colorScheme of ["light", "dark"]) {
         tokens: `/tx/${scene.tokens}`,
         account: `/address/${scene.mint}`,
         program: `/address/${scene.program}`,
+        debugger: `/debug/${scene.failed}`,
+        flame: `/flame/${scene.tokens}`,
         blocks: "/blocks",
         inspector: `/inspector?transaction=${encodeURIComponent(raw)}`,
         controls: "/controls",
@@ -267,6 +423,8 @@ for (const colorScheme of ["light", "dark"]) {
         await page.getByRole("heading", { level: 1 }).waitFor();
         await page.waitForLoadState("networkidle");
         if (name === "failed") await page.locator(".source .here").waitFor();
+        if (name === "debugger") await page.locator(".code-row.here code").first().waitFor();
+        if (name === "flame") await page.locator(".flame button").first().waitFor();
         await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}-${width}.png`), fullPage: true });
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.ok(overflow <= 0, `${name} is ${overflow} pixels too wide`);

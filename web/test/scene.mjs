@@ -2,11 +2,24 @@
 // with debug information that fails, and text that would be harmful as HTML.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Text that does harm wherever it is taken as HTML. */
 export const PAYLOAD = `<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>`;
+
+/** A program that counts. */
+const LOOP = `.globl entrypoint
+entrypoint:
+  mov64 r6, 15000
+count:
+  mov64 r1, r6
+  stxdw [r10-8], r1
+  sub64 r6, 1
+  jne r6, 0, count
+  mov64 r0, 0
+  exit
+`;
 
 /** Starts a node in a folder that has the debug information of `payout.so`. */
 export async function start(selkie, folder, options = []) {
@@ -67,5 +80,11 @@ export async function play(selkie, folder, url) {
   const payout = ["send", "--program", program, "-a", `${pool}:w`, "--skip-preflight"];
   const failed = run(...payout, "-d", "u16:5000").signature;
   const unread = run(...payout, "-d", "u8:1").signature;
-  return { alice, bob, pool, mint, transfer, tokens, memo, program, failed, unread };
+  // A loop of 60,000 steps, whose trace is longer than any list could show.
+  const loop = join(home, "loop.s");
+  writeFileSync(loop, LOOP);
+  execFileSync(selkie, ["build", "loop.s"], { cwd: home, stdio: "pipe" });
+  const looping = run("deploy", "loop.so").program;
+  const long = run("send", "--program", looping, "-d", "0x").signature;
+  return { long, alice, bob, pool, mint, transfer, tokens, memo, program, failed, unread };
 }

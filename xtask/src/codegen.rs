@@ -45,6 +45,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     for (name, make) in FILES {
         settle(name, &make(), is_check)?;
     }
+    for (name, text) in peers::patch::files()? {
+        settle(&name, &text, is_check)?;
+    }
     for (name, example) in PRINTED {
         settle(name, &printed(example)?, is_check)?;
     }
@@ -73,6 +76,7 @@ fn settle(name: &str, text: &str, is_check: bool) -> Result<()> {
     if is_check {
         bail!("{name} is not what it is made from\nhelp: run `cargo xtask codegen`");
     }
+    fs::create_dir_all(path.parent().expect("files are in the repository"))?;
     fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
     say(&format!("wrote {name}"));
     Ok(())

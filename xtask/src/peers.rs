@@ -10,6 +10,7 @@ pub(crate) mod api;
 mod dependencies;
 mod figures;
 mod manifest;
+pub(crate) mod patch;
 mod signature;
 mod source;
 mod suite;

@@ -18,7 +18,7 @@ const ALL: &str = "all";
 
 /// The tables in README's order, and beside what they measure.
 const TABLES: &[(&str, &str)] = &[
-    ("litesvm", "LiteSVM 0.17.0"),
+    ("litesvm", "LiteSVM 0.18.1"),
     ("jit", "`solana-sbpf` 0.26.0"),
     ("interpreter", "`solana-sbpf` 0.26.0"),
 ];

@@ -43,6 +43,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/vm/src/memory/map.rs",
     "crates/vm/src/memory/region.rs",
     "crates/vm/src/memory/window.rs",
+    "crates/vm/src/processor.rs",
     "crates/vm/tests/exec/machine.rs",
     "crates/vm/tests/frozen.rs",
     "bench-svm/src/litesvm.rs",

@@ -7,9 +7,13 @@ use std::{
 };
 
 use litesvm::LiteSVM;
-use selkie_bench_seam::{Account, Calls, Failure, Key, Outcome, Side, Start, World};
+use selkie_bench_seam::{
+    Account, Calls, Failure, Instruction, Key, Outcome, Side, Start, Test, World,
+};
 use solana_address::Address;
-use solana_transaction::versioned::VersionedTransaction;
+use solana_instruction::AccountMeta;
+use solana_keypair::{Keypair, Signer};
+use solana_transaction::{Transaction, versioned::VersionedTransaction};
 
 /// The symbol that `selkie-bench-svm` looks up.
 #[unsafe(no_mangle)]
@@ -22,7 +26,7 @@ struct Peer;
 impl Side for Peer {
     fn open(&self, start: Start, verifies_signatures: bool) -> Result<Box<dyn World>, Failure> {
         let svm = new(start).with_sigverify(verifies_signatures);
-        Ok(Box::new(Cluster { svm, waiting: Vec::new().into_iter() }))
+        Ok(Box::new(Cluster { svm, waiting: Vec::new().into_iter(), test: None }))
     }
 
     fn time_open(&self, start: Start) -> Result<Duration, Failure> {
@@ -49,9 +53,29 @@ fn new(start: Start) -> LiteSVM {
     }
 }
 
+fn instruction(it: &Instruction) -> solana_instruction::Instruction {
+    let accounts = it.accounts.iter().map(|&(key, is_signer, is_writable)| AccountMeta {
+        pubkey: Address::new_from_array(key),
+        is_signer,
+        is_writable,
+    });
+    solana_instruction::Instruction {
+        program_id: Address::new_from_array(it.program),
+        accounts: accounts.collect(),
+        data: it.data.clone(),
+    }
+}
+
 struct Cluster {
     svm: LiteSVM,
     waiting: IntoIter<VersionedTransaction>,
+    test: Option<OwnTest>,
+}
+
+struct OwnTest {
+    payer: Keypair,
+    instructions: IntoIter<solana_instruction::Instruction>,
+    read: Address,
 }
 
 impl Cluster {
@@ -116,6 +140,38 @@ impl World for Cluster {
             let sent = svm.send_transaction(transaction);
             Ok(sent.map_err(|failed| format!("{failed:?}"))?.compute_units_consumed)
         })
+    }
+
+    fn prepare(&mut self, test: &Test) {
+        let instructions: Vec<_> = test.instructions.iter().map(instruction).collect();
+        self.test = Some(OwnTest {
+            payer: Keypair::new_from_array(test.payer),
+            instructions: instructions.into_iter(),
+            read: Address::new_from_array(test.read),
+        });
+    }
+
+    fn sign_send_read(&mut self, count: usize) -> Result<Calls, Failure> {
+        let Self { svm, test, .. } = self;
+        let OwnTest { payer, instructions, read } = test.as_mut().ok_or("nothing is prepared")?;
+        if instructions.len() < count {
+            return Err("too few instructions are prepared".into());
+        }
+        let mut compute_units = 0;
+        let begin = Instant::now();
+        for it in instructions.by_ref().take(count) {
+            let transaction = Transaction::new_signed_with_payer(
+                &[it],
+                Some(&payer.pubkey()),
+                &[&*payer],
+                svm.latest_blockhash(),
+            );
+            let sent = svm.send_transaction(transaction);
+            compute_units = sent.map_err(|failed| format!("{failed:?}"))?.compute_units_consumed;
+            let account = svm.get_account(read).ok_or("there is no account")?;
+            black_box(account.lamports);
+        }
+        Ok(Calls { time: begin.elapsed(), compute_units })
     }
 
     fn send_next(&mut self) -> Result<Outcome, Failure> {

@@ -27,6 +27,28 @@ pub struct Account {
     pub owner: Key,
 }
 
+/// An instruction whose only signer is the payer.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// The program.
+    pub program: Key,
+    /// The accounts: address, whether it signs, whether it is written.
+    pub accounts: Vec<(Key, bool, bool)>,
+    /// The data.
+    pub data: Vec<u8>,
+}
+
+/// What a test sends and reads.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// The secret seed of the payer, who signs.
+    pub payer: Key,
+    /// An instruction for each transaction.
+    pub instructions: Vec<Instruction>,
+    /// The account that is read after each transaction.
+    pub read: Key,
+}
+
 /// The initial contents of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
@@ -101,11 +123,21 @@ pub trait World {
     /// If one cannot be deserialized.
     fn queue(&mut self, wire: &[Vec<u8>]) -> Result<(), Failure>;
 
+    /// Takes what [`World::sign_send_read`] works on.
+    fn prepare(&mut self, test: &Test);
+
     /// Sends the next `count` transactions of the queue.
     ///
     /// # Errors
     /// If one fails, or if too few are queued.
     fn send(&mut self, count: usize) -> Result<Calls, Failure>;
+
+    /// Does what a test does, for each of the next `count` instructions that [`World::prepare`] got: makes
+    /// a transaction, signs it, sends it, and reads the account.
+    ///
+    /// # Errors
+    /// As [`World::send`].
+    fn sign_send_read(&mut self, count: usize) -> Result<Calls, Failure>;
 
     /// Sends the next transaction of the queue, and returns its result even if it fails.
     ///

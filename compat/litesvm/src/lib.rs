@@ -62,7 +62,11 @@ impl Default for LiteSVM {
         let svm = Svm::new()
             .with_history(0)
             .with_well_known_programs(false)
-            .with_features(selkie::FeatureSet::none())
+            .with_rules(selkie::Rules {
+                features: selkie::FeatureSet::none(),
+                // That of LiteSVM's runtime.
+                release: selkie::Release::V4_3,
+            })
             .with_epoch_stake(selkie::EpochStake::default());
         let chain = Self {
             accounts: AccountsDb::new(svm),

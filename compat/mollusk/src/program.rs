@@ -59,7 +59,9 @@ pub struct ProgramCache {
 
 impl Default for ProgramCache {
     fn default() -> Self {
-        let svm = Svm::new().with_well_known_programs(false).with_history(0);
+        // The release of Mollusk's runtime.
+        let rules = selkie::Rules { release: selkie::Release::V4_3, ..selkie::Rules::mainnet() };
+        let svm = Svm::new().with_rules(rules).with_well_known_programs(false).with_history(0);
         let builtin = |(id, _)| (id, CacheEntry { loader_key: NATIVE_LOADER, elf_bytes: None });
         let entries = BUILTINS.map(builtin).into();
         Self { svm: Rc::new(RefCell::new(svm)), entries }

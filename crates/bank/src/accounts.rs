@@ -129,8 +129,19 @@ impl Default for Accounts {
 impl Accounts {
     /// Returns the account that a bank sees, possibly with 0 lamports.
     pub(crate) fn get(&self, key: &Pubkey, ancestors: &Ancestors) -> Option<AccountSharedData> {
+        self.with(key, ancestors, |account| account.cloned())
+    }
+
+    /// Runs `then` with the account that a bank sees, which may have 0 lamports. Its part of the accounts
+    /// is locked in the meantime.
+    fn with<R>(
+        &self,
+        key: &Pubkey,
+        ancestors: &Ancestors,
+        then: impl FnOnce(Option<&AccountSharedData>) -> R,
+    ) -> R {
         let shard = read(self.shard(key));
-        shard.get(key)?.visible(ancestors).cloned()
+        then(shard.get(key).and_then(|versions| versions.visible(ancestors)))
     }
 
     /// Returns the account that a bank's parent sees, possibly with 0 lamports.
@@ -227,7 +238,16 @@ pub(crate) struct View<'a> {
 
 impl AccountStore for View<'_> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.accounts.get(key, self.ancestors).filter(|account| account.lamports() > 0)
+        self.with_account(key, |account| account.cloned())
+    }
+
+    fn with_account<R>(
+        &self,
+        key: &Pubkey,
+        then: impl FnOnce(Option<&AccountSharedData>) -> R,
+    ) -> R {
+        let exists = |account: &&AccountSharedData| account.lamports() > 0;
+        self.accounts.with(key, self.ancestors, |account| then(account.filter(exists)))
     }
 }
 
@@ -263,6 +283,11 @@ impl HeadAccounts for BankAccounts<'_> {
 
     fn owned_by(&self, is_owner: fn(&Pubkey) -> bool) -> Vec<(Pubkey, AccountSharedData)> {
         self.accounts.filtered(self.ancestors, |account| is_owner(account.owner()))
+    }
+
+    fn capitalization(&self) -> u64 {
+        let all = self.accounts.all(self.ancestors);
+        all.iter().map(|(_, account)| account.lamports()).fold(0, u64::saturating_add)
     }
 
     fn may_have_changed(&self, key: &Pubkey) -> bool {

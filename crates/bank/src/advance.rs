@@ -7,13 +7,16 @@ use std::sync::Arc;
 use selkie_svm::{
     AccountSharedData, BlockhashQueue, Builtins, Environment, EpochStake, FeatureSet, Pubkey,
     cost::BLOCKHASHES_VALID,
-    sysvars::{EpochSchedule, Rent, Sysvars},
+    sysvars::{Clock, EpochSchedule, Rent, Sysvars},
 };
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar;
 
 use crate::{
+    alpenglow,
     head::{BlockEnd, Head, HeadAccounts, data_of, set_sysvar},
+    rewards::{self, Pending},
+    slot_time::SlotTimes,
     stakes::{StakeAccounts, Stakes},
     step::{Between, Step},
     sysvars, time,
@@ -43,6 +46,9 @@ pub(crate) struct Advance<'h, A> {
     pub(crate) builtins: Builtins,
     pub(crate) rent: Rent,
     pub(crate) stakes: Arc<Stakes>,
+    pub(crate) slot_times: SlotTimes,
+    pub(crate) is_alpenglow: bool,
+    pub(crate) pending: Option<Arc<Pending>>,
     pub(crate) accounts: &'h mut A,
 }
 
@@ -76,6 +82,9 @@ impl Head {
             builtins: self.environment.builtins.clone(),
             rent: self.environment.rent(),
             stakes: Arc::clone(&self.stakes),
+            slot_times: self.slot_times.clone(),
+            is_alpenglow: self.environment.is_alpenglow,
+            pending: self.pending.clone(),
             accounts,
         };
         let blockhash = advance.prepare(passed, blockhashes);
@@ -88,19 +97,21 @@ impl<A: HeadAccounts> Advance<'_, A> {
     fn prepare(&mut self, passed: Range<u64>, blockhashes: &mut BlockhashQueue) -> Hash {
         let epoch_before = self.schedule.get_epoch(self.before.slot);
         let begins_epoch = epoch_before < self.schedule.get_epoch(self.slot);
+        self.recall_rewards();
+        self.continue_rewards();
+        let supply = if begins_epoch { self.capitalization() } else { 0 };
         if begins_epoch {
             self.activate_features(self.boundary());
+            let milliseconds = self.slot_times.milliseconds();
+            self.slot_times = SlotTimes::new(milliseconds, &self.schedule, self.accounts);
         } else if self.step.activates_features {
             self.activate_features(self.slot);
         }
-        self.pass_epochs();
-        self.end_rewards();
-        if begins_epoch {
-            self.begin_rewards();
-        }
+        self.pass_epochs(begins_epoch, supply);
         let blockhash = self.pass_slots(passed, blockhashes);
         self.set_clock();
         self.update_last_restart_slot();
+        self.migrate();
         blockhash
     }
 
@@ -133,13 +144,87 @@ impl<A: HeadAccounts> Advance<'_, A> {
     }
 
     fn set_clock(&mut self) {
+        if self.is_alpenglow && self.continue_clock().is_some() {
+            return;
+        }
         let before = self.before.environment.sysvars.clock().unwrap_or_default();
-        let (schedule, milliseconds) = (&self.schedule, self.before.slot_milliseconds);
+        let (schedule, milliseconds) = (&self.schedule, self.before.slot_times.milliseconds());
         let mut clock = time::clock_after(&before, self.slot, schedule, milliseconds);
         if let Some(timestamp) = self.step.unix_timestamp {
             time::set_timestamp(&mut clock, &before, timestamp, schedule, milliseconds);
         }
+        if self.step.between == Between::Skipped && clock.epoch != before.epoch {
+            // The epoch's first block is this one, whichever slot it is in.
+            clock.epoch_start_timestamp = clock.unix_timestamp;
+        }
         self.set_sysvar(sysvar::clock::ID, sysvars::clock(&clock));
+    }
+
+    /// Lets the clock of a block show when the block before it ended (agave:
+    /// `update_clock_slot_for_alpenglow`). Slots that passed as if they had blocks ended as well: the last
+    /// one at the step's timestamp, without one each after the time of a slot. Returns `None` if the
+    /// clock shows no time that *alpenclock* could hold.
+    fn continue_clock(&mut self) -> Option<()> {
+        let before = sysvars::read_clock(&self.data(&sysvar::clock::ID))?;
+        let parent = alpenglow::time_of(self.accounts, &before)?;
+        let passed = match self.step.between {
+            Between::Skipped => 0,
+            Between::Idle | Between::Empty => {
+                self.slot.saturating_sub(self.before.slot).saturating_sub(1)
+            }
+        };
+        let first = self.slot.saturating_sub(passed);
+        let duration = |until: u64| match until.checked_sub(1) {
+            Some(last) => self.slot_times.duration(first..=last),
+            None => 0,
+        };
+        let time = match self.step.unix_timestamp {
+            Some(seconds) if seconds > before.unix_timestamp => {
+                seconds.checked_mul(1_000_000_000)?
+            }
+            Some(_) => parent,
+            None => alpenglow::after(parent, duration(self.slot)),
+        };
+        let epoch = self.schedule.get_epoch(self.slot);
+        let begin = self.schedule.get_first_slot_in_epoch(epoch);
+        let epoch_start_timestamp = if epoch == before.epoch {
+            before.epoch_start_timestamp
+        } else if begin < self.slot && passed > 0 {
+            // The epoch's first block passed: its footer set the time.
+            let since =
+                self.slot_times.duration(begin.saturating_add(1)..=self.slot.saturating_sub(1));
+            let since = i64::try_from(since).unwrap_or(i64::MAX);
+            alpenglow::second(time.saturating_sub(since).max(parent))
+        } else {
+            alpenglow::second(time)
+        };
+        if time != parent {
+            self.put(alpenglow::CLOCK, alpenglow::clock_account(time));
+        }
+        let clock = Clock {
+            slot: self.slot,
+            epoch_start_timestamp,
+            epoch,
+            leader_schedule_epoch: self.schedule.get_leader_schedule_epoch(self.slot),
+            unix_timestamp: alpenglow::second(time),
+        };
+        self.set_sysvar(sysvar::clock::ID, sysvars::clock(&clock));
+        Some(())
+    }
+
+    /// Writes the genesis certificate if the block is the first of Alpenglow (agave:
+    /// `set_alpenglow_genesis_certificate`).
+    fn migrate(&mut self) {
+        let is_due = || {
+            let since = alpenglow::active_since(self.accounts, &alpenglow::GATE);
+            since.is_some_and(|it| self.slot >= it.saturating_add(alpenglow::MIGRATION_SLOTS))
+        };
+        if self.is_alpenglow || !(self.step.migrates || is_due()) {
+            return;
+        }
+        let certificate = alpenglow::certificate(self.before.slot, &self.end.hash);
+        self.put(alpenglow::CERTIFICATE, certificate);
+        self.is_alpenglow = true;
     }
 
     fn update_last_restart_slot(&mut self) {
@@ -157,16 +242,21 @@ impl<A: HeadAccounts> Advance<'_, A> {
             features: self.features,
             sysvars: self.sysvars(),
             epoch_stake: self.epoch_stake(),
+            is_alpenglow: self.is_alpenglow,
             builtins: self.builtins,
             blockhash,
             ..Environment::clone(&self.before.environment)
         };
+        let passes = self.step.between != Between::Skipped;
+        let parent_slot = if passes { self.slot.saturating_sub(1) } else { self.before.slot };
         Head {
             slot: self.slot,
+            parent_slot,
             block_height: self.block_height,
             environment: Arc::new(environment),
             stakes: self.stakes,
-            slot_milliseconds: self.before.slot_milliseconds,
+            slot_times: self.slot_times,
+            pending: self.pending,
             hard_forks: Arc::clone(&self.before.hard_forks),
         }
     }
@@ -177,14 +267,15 @@ impl<A: HeadAccounts> Advance<'_, A> {
         if epoch == self.schedule.get_epoch(self.before.slot) {
             return self.before.environment.epoch_stake.clone();
         }
-        self.stakes.of(epoch).clone()
+        self.stakes.current(epoch).clone()
     }
 
     /// Reads the stake and vote accounts.
     pub(crate) fn stake_accounts(&self) -> StakeAccounts {
         let found = self.accounts.owned_by(StakeAccounts::is_owner);
         let found = found.iter().map(|(key, account)| (key, account));
-        StakeAccounts::new(found, self.features, &self.rent)
+        let admission = rewards::admission(self.accounts, &self.slot_times, self.slot);
+        StakeAccounts::new(found, self.features, &self.rent, admission)
     }
 
     pub(crate) fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {

@@ -15,9 +15,10 @@ use std::{
 use foldhash::fast::FixedState;
 use selkie_svm::{
     AccountSharedData, AccountStore, BatchWorkspace, BlockhashQueue, Environment, FeatureSet, Fee,
-    ProgramCache, Pubkey, Transaction, WorkspacePool, sysvars::Clock,
+    ProgramCache, Pubkey, ReadableAccount, Transaction, WorkspacePool, sysvars::Clock,
 };
 use solana_hash::Hash;
+use solana_sdk_ids::sysvar;
 
 use crate::{
     accounts::{Accounts, View},
@@ -27,9 +28,11 @@ use crate::{
     lattice::LatticeHash,
     options::Options,
     phase::Phase,
+    slot_time::SlotParameters,
     stakes::Stakes,
     state::State,
     status_cache::{Key, StatusCache, key},
+    sysvars,
 };
 
 /// The state that all banks share.
@@ -72,7 +75,9 @@ pub(crate) struct Working {
     pub(crate) changed: HashSet<Pubkey, FixedState>,
     /// The transactions that this bank processed.
     pub(crate) processed: Vec<Key>,
+    /// The number of signatures of its transactions, and after the migration to Alpenglow these.
     pub(crate) signatures: u64,
+    pub(crate) signature_bytes: Vec<[u8; 64]>,
     pub(crate) fees: Fee,
 }
 
@@ -155,10 +160,23 @@ impl Bank {
         self.head.block_height
     }
 
-    /// Returns the clock sysvar.
+    /// Returns the clock sysvar that the bank's transactions see; once the bank is frozen, that of its
+    /// account, which its footer has set on a chain that has migrated to Alpenglow.
     #[must_use]
     pub fn clock(&self) -> Clock {
-        self.environment().sysvars.clock().unwrap_or_default()
+        let footer = || {
+            let account = self.view().account(&sysvar::clock::ID)?;
+            sysvars::read_clock(account.data())
+        };
+        let has_footer = self.environment().is_alpenglow && self.is_frozen();
+        let clock = has_footer.then(footer).flatten();
+        clock.or_else(|| self.environment().sysvars.clock()).unwrap_or_default()
+    }
+
+    /// Returns the parameters of its slot: duration, limits of a block.
+    #[must_use]
+    pub fn slot_parameters(&self) -> SlotParameters {
+        self.head.slot_times.at(self.slot())
     }
 
     /// Returns the active features.

@@ -1,4 +1,4 @@
-//! The first slot of an epoch: activates features, records stakes, starts rewards (agave:
+//! The first slot of an epoch: activates features, records stakes, computes rewards (agave:
 //! `bank.rs`, `process_new_epoch`).
 
 use std::sync::{Arc, OnceLock};
@@ -6,18 +6,14 @@ use std::sync::{Arc, OnceLock};
 use selkie_builtins::{ProgramKind, builtins, program_account};
 use selkie_svm::{
     AccountSharedData, AccountStore, Feature, FeatureSet, NATIVE_LOADER, Pubkey, ReadableAccount,
-    sysvars::{EpochRewards, Rent},
+    sysvars::Rent,
 };
 use solana_account::WritableAccount;
 use solana_sdk_ids::{feature, sysvar};
 
 use crate::{
-    advance::Advance,
-    bank::Bank,
-    head::HeadAccounts,
-    state::programs_of_features,
-    step::{Between, Distribution},
-    sysvars, time,
+    advance::Advance, alpenglow, bank::Bank, head::HeadAccounts, rewards, slot_time,
+    state::programs_of_features, step::Between, sysvars, time,
 };
 
 /// How many slots before the end of an epoch programs are prepared for the next epoch's features;
@@ -118,15 +114,23 @@ impl<A: HeadAccounts> Advance<'_, A> {
     /// Updates stake history and epoch stakes. Every epoch that has ended since the parent gets its
     /// entry, also if no bank was in it: the stake program fails if one is missing. (agave adds that
     /// of the parent's epoch alone, since clusters do not skip whole epochs.)
-    pub(crate) fn pass_epochs(&mut self) {
+    ///
+    /// In the first block of an epoch, computes the rewards of the parent's and starts to distribute
+    /// them; `supply` is the capitalization of the parent. Nothing is earned in epochs without a block.
+    pub(crate) fn pass_epochs(&mut self, begins_epoch: bool, supply: u64) {
         let slots = self.before.slot..self.slot;
         if self.stakes.covers(&self.schedule, &slots) {
             return;
         }
         let (accounts, history) = (self.stake_accounts(), self.data(&sysvar::stake_history::ID));
         let stakes = Arc::make_mut(&mut self.stakes);
-        if let Some(history) = stakes.pass(|| accounts, &history, &self.schedule, slots) {
+        if let Some(history) = stakes.pass(&accounts, &history, &self.schedule, slots) {
             self.set_sysvar(sysvar::stake_history::ID, history);
+        }
+        let rewards = begins_epoch.then(|| self.calculate_rewards(&accounts));
+        self.pay_admission(&accounts);
+        if let Some(rewards) = rewards {
+            self.begin_rewards(&rewards, supply);
         }
     }
 
@@ -137,6 +141,12 @@ impl<A: HeadAccounts> Advance<'_, A> {
         self.features = active;
         pending.iter().for_each(|address| self.record_activation(address, since));
         self.activate_rent_features(since);
+        for gate in slot_time::gates().chain([alpenglow::GATE, rewards::SKIP_INACTIVE]) {
+            let account = self.account(&gate);
+            if account.as_ref().and_then(activation) == Some(Activation::Pending) {
+                self.record_activation(&gate, since);
+            }
+        }
         if active != before {
             self.switch_builtins(before);
         }
@@ -198,48 +208,6 @@ impl<A: HeadAccounts> Advance<'_, A> {
     ) {
         if !self.account(&key).is_some_and(|account| is_genuine(&account)) {
             self.put(key, program_account(&key));
-        }
-    }
-
-    /// Starts the distribution of rewards. They are calculated in the first block of an epoch and
-    /// paid in the following ones; here they are not calculated, so the sysvar is set as if no
-    /// rewards were due, which takes one block. If that one has passed, none is paid any more.
-    pub(crate) fn begin_rewards(&mut self) {
-        let (_, index) = self.schedule.get_epoch_and_slot_index(self.slot);
-        let blocks_since = if self.step.between == Between::Empty { index } else { 0 };
-        let height = self.block_height.saturating_sub(blocks_since);
-        let has_passed = index > 0 && self.step.between != Between::Skipped;
-        let rewards = EpochRewards {
-            distribution_starting_block_height: height.saturating_add(1),
-            num_partitions: 1,
-            parent_blockhash: self.end.blockhash,
-            active: !has_passed && self.step.distribution == Distribution::InBlocks,
-            ..EpochRewards::default()
-        };
-        self.set_sysvar(sysvar::epoch_rewards::ID, sysvars::epoch_rewards(&rewards));
-    }
-
-    /// Ends the distribution of rewards in the block with the last partition.
-    pub(crate) fn end_rewards(&mut self) {
-        const HEIGHT_OFFSET: usize = 0;
-        const PARTITIONS_OFFSET: usize = 8;
-        const ACTIVE_OFFSET: usize = 80;
-        let mut data = self.data(&sysvar::epoch_rewards::ID);
-        let number = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
-        let (Some(start), Some(partitions)) = (number(HEIGHT_OFFSET), number(PARTITIONS_OFFSET))
-        else {
-            return;
-        };
-        // Blocks that do not count in the height have the parent's, and distribute all the same.
-        let height = self.before.block_height.saturating_add(1).max(self.block_height);
-        let is_last =
-            height >= start && height.saturating_add(1) >= start.saturating_add(partitions);
-        if let Some(active) = data.get_mut(ACTIVE_OFFSET)
-            && *active == 1
-            && is_last
-        {
-            *active = 0;
-            self.set_sysvar(sysvar::epoch_rewards::ID, data);
         }
     }
 }

@@ -3,21 +3,19 @@
 
 use std::{sync::PoisonError, thread};
 
-use selkie_svm::{
-    AccountSharedData, AccountStore, Feature, Pubkey, ReadableAccount, check::is_reserved,
-    sysvars::minimum_balance,
-};
+use selkie_svm::{AccountSharedData, AccountStore, Pubkey};
 use sha2::{Digest, Sha256};
-use solana_account::WritableAccount;
 use solana_hash::Hash;
-use solana_sdk_ids::{incinerator, system_program, sysvar};
+use solana_sdk_ids::sysvar;
 
 use crate::{
     accounts::BankAccounts,
+    alpenglow,
     bank::{Bank, Frozen, Working},
     error::BankError,
     lattice::LatticeHash,
     phase::Phase,
+    rewards::credited,
     time,
 };
 
@@ -28,13 +26,16 @@ const BURNED_PERCENT: u64 = 50;
 const ACCOUNTS_PER_THREAD_MIN: usize = 64;
 
 impl Bank {
-    /// Freezes the bank, with a blockhash derived from its parent's hash and its slot; returns the
-    /// bank hash. Freezing again has no effect.
+    /// Freezes the bank, with a blockhash derived from its parent; returns the bank hash. Freezing again
+    /// has no effect.
+    ///
+    /// After the migration to Alpenglow the blockhash is that of the block's last entry: of one entry
+    /// with all transactions, and the tick. Before it, it is derived from the parent's hash and the slot.
     ///
     /// # Errors
     /// If the bank is dead or before the root.
     pub fn freeze(&self) -> Result<Hash, BankError> {
-        self.freeze_with_blockhash(time::next_blockhash(&self.parent_hash, self.slot()))
+        self.freeze_with(None, None)
     }
 
     /// Freezes the bank with this blockhash, e.g. from a leader's proof of history.
@@ -42,15 +43,30 @@ impl Bank {
     /// # Errors
     /// If the bank is dead or before the root.
     pub fn freeze_with_blockhash(&self, blockhash: Hash) -> Result<Hash, BankError> {
+        self.freeze_with(Some(blockhash), None)
+    }
+
+    /// Freezes the bank with this time in its footer, in nanoseconds since the Unix epoch; the nearest
+    /// one within [`time_bounds`](crate::alpenglow::time_bounds), as a leader's. It has no effect
+    /// before the migration to Alpenglow.
+    ///
+    /// # Errors
+    /// If the bank is dead or before the root.
+    pub fn freeze_at(&self, now: i64) -> Result<Hash, BankError> {
+        self.freeze_with(None, Some(now))
+    }
+
+    fn freeze_with(&self, blockhash: Option<Hash>, now: Option<i64>) -> Result<Hash, BankError> {
         let mut working = self.write();
         self.check_has_state()?;
         if let Some(frozen) = self.frozen.get() {
             return Ok(frozen.hash);
         }
         self.distribute_fees(&mut working);
+        let blockhash = blockhash.unwrap_or_else(|| self.last_entry(&working));
         let Working { blockhash_queue, changed, .. } = &mut *working;
         let accounts = &mut BankAccounts::new(&self.shared.accounts, &self.ancestors, changed);
-        self.head.end(blockhash, self.counts, blockhash_queue, accounts);
+        self.head.end(blockhash, self.counts, now, blockhash_queue, accounts);
         let history = self.history();
         let lattice = self.lattice_after(&working, &history);
         let forks = &self.head.hard_forks;
@@ -64,34 +80,27 @@ impl Bank {
         Ok(hash)
     }
 
+    fn last_entry(&self, working: &Working) -> Hash {
+        let environment = self.environment();
+        if environment.is_alpenglow {
+            alpenglow::blockhash(&environment.blockhash, &working.signature_bytes)
+        } else {
+            time::next_blockhash(&self.parent_hash, self.slot())
+        }
+    }
+
     /// Burns half of the signature fees; pays the rest and the priority fees to the collector.
     fn distribute_fees(&self, working: &mut Working) {
         let fees = working.fees;
         let burned = fees.signatures.saturating_mul(BURNED_PERCENT) / 100;
         let kept = fees.signatures.saturating_sub(burned).saturating_add(fees.priority);
-        if let Some(collector) = self.collector.filter(|_| kept > 0)
-            && let Some(account) = self.credited(&collector, kept)
-        {
+        let Some(collector) = self.collector.filter(|_| kept > 0) else { return };
+        let account = self.view().account(&collector).unwrap_or_default();
+        let environment = self.environment();
+        let rent = environment.rent();
+        if let Some(account) = credited(&collector, account, kept, environment.features, &rent) {
             self.put(working, collector, account);
         }
-    }
-
-    /// Returns the collector's account with the fees added, if it may receive them.
-    fn credited(&self, collector: &Pubkey, lamports: u64) -> Option<AccountSharedData> {
-        let features = self.environment().features;
-        let mut account = self.view().account(collector).unwrap_or_default();
-        let before = account.lamports();
-        account.checked_add_lamports(lamports).ok()?;
-        let is_custom = features.has(Feature::CustomCommissionCollector);
-        if *account.owner() != system_program::ID || is_custom && is_reserved(collector) {
-            return None;
-        }
-        let rent = self.environment().rent();
-        let minimum = minimum_balance(&rent, account.data().len());
-        let is_enough = account.lamports() >= minimum
-            || features.has(Feature::RelaxMinBalanceCheck) && before > 0;
-        // The incinerator needs no minimum balance, since it is emptied at once.
-        (is_enough || is_custom && *collector == incinerator::ID).then_some(account)
     }
 
     /// Returns the hash of all accounts: the parent's, minus the old versions of changed accounts,

@@ -13,7 +13,10 @@ use solana_hash::Hash;
 use solana_sdk_ids::{incinerator, sysvar};
 
 use crate::{
+    alpenglow,
     options::Options,
+    rewards::{self, Pending},
+    slot_time::SlotTimes,
     stakes::{StakeAccounts, Stakes},
     state::{State, all_builtins},
     sysvars, time,
@@ -27,6 +30,9 @@ pub trait HeadAccounts: AccountStore {
     /// Returns the accounts whose owner passes `is_owner`.
     fn owned_by(&self, is_owner: fn(&Pubkey) -> bool) -> Vec<(Pubkey, AccountSharedData)>;
 
+    /// Returns the lamports of all accounts.
+    fn capitalization(&self) -> u64;
+
     /// Returns whether the account may have changed in this slot.
     fn may_have_changed(&self, key: &Pubkey) -> bool;
 }
@@ -36,14 +42,18 @@ pub trait HeadAccounts: AccountStore {
 pub struct Head {
     /// The slot.
     pub slot: u64,
+    /// The slot of the block before it.
+    pub parent_slot: u64,
     /// The number of blocks before it.
     pub block_height: u64,
     /// Features, sysvars, builtin programs, fees and stakes that its transactions see.
     pub environment: Arc<Environment>,
     /// The stakes by epoch.
     pub stakes: Arc<Stakes>,
-    /// The duration of a slot in milliseconds.
-    pub slot_milliseconds: u64,
+    /// How long slots last.
+    pub slot_times: SlotTimes,
+    /// The rewards of stake accounts that later blocks distribute.
+    pub(crate) pending: Option<Arc<Pending>>,
     /// The slots in which the cluster was restarted, in ascending order.
     pub hard_forks: Arc<[u64]>,
 }
@@ -69,24 +79,51 @@ impl Head {
         let rent = sysvars.rent().unwrap_or_default();
         let existing = state.accounts.iter().filter(|(_, account)| account.lamports() > 0);
         let accounts = existing.map(|(key, account)| (key, account));
-        stakes.complete(|| StakeAccounts::new(accounts, features, &rent), history, &schedule, slot);
+        let slot_times = SlotTimes::new(options.slot_milliseconds, &schedule, state);
+        let admission = rewards::admission(state, &slot_times, slot);
+        let accounts = || StakeAccounts::new(accounts, features, &rent, admission);
+        stakes.complete(accounts, history, &schedule, slot);
         let environment = Environment {
+            release: options.release,
             sysvars,
             builtins: all_builtins(features, &options.builtins),
             blockhash: state.blockhashes.last().copied().unwrap_or_default(),
             lamports_per_signature: state.lamports_per_signature,
-            epoch_stake: stakes.of(schedule.get_epoch(slot)).clone(),
+            epoch_stake: stakes.current(schedule.get_epoch(slot)).clone(),
+            is_alpenglow: alpenglow::genesis_slot(state).is_some(),
             log_bytes_max: options.log_bytes_max,
             compute_unit_limit: options.compute_unit_limit,
             ..selkie_builtins::environment(features)
         };
         Self {
             slot,
+            parent_slot: slot.saturating_sub(1),
             block_height,
             environment: Arc::new(environment),
             stakes: Arc::new(stakes),
-            slot_milliseconds: options.slot_milliseconds,
+            slot_times,
+            pending: None,
             hard_forks: options.hard_forks.as_slice().into(),
+        }
+    }
+
+    /// Creates the head of a chain on which every slot has a block and no rewards wait.
+    #[must_use]
+    pub fn without_forks(
+        slot: u64,
+        environment: Arc<Environment>,
+        stakes: Arc<Stakes>,
+        slot_times: SlotTimes,
+    ) -> Self {
+        Self {
+            slot,
+            parent_slot: slot.saturating_sub(1),
+            block_height: slot,
+            environment,
+            stakes,
+            slot_times,
+            pending: None,
+            hard_forks: Arc::default(),
         }
     }
 
@@ -94,22 +131,26 @@ impl Head {
     /// from the blockhash before it.
     #[must_use]
     pub fn derived_end(&self) -> BlockEnd {
-        BlockEnd {
-            hash: time::slot_hash(self.slot),
-            blockhash: time::next_blockhash(&self.environment.blockhash, self.slot),
-        }
+        let blockhash = time::next_blockhash(&self.environment.blockhash, self.slot);
+        BlockEnd { hash: time::slot_hash(self.slot), blockhash }
     }
 
     /// Ends the slot: registers its blockhash (without ageing the others if the block does not count),
     /// and updates what lists it, the recent blockhashes and the slot history. Burns what was sent to
     /// the incinerator (agave: `Bank::freeze`).
+    ///
+    /// On a chain that has migrated to Alpenglow the clock moves to the end of the block first: to
+    /// `now`, the nanoseconds that the leader's clock shows, within its bounds; without it, by the
+    /// duration of the slots since the parent.
     pub fn end(
         &self,
         blockhash: Hash,
         counts: bool,
+        now: Option<i64>,
         blockhashes: &mut BlockhashQueue,
         accounts: &mut impl HeadAccounts,
     ) {
+        self.end_clock(now, accounts);
         if counts {
             blockhashes.register(blockhash);
         } else {

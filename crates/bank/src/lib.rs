@@ -30,10 +30,13 @@
 //! | `begin` | creation of a bank |
 //! | `step` | how a chain goes from a block to the next |
 //! | `options` | options of forks and of banks |
+//! | [`alpenglow`] | the migration to Alpenglow, and the clock in footers |
+//! | `slot_time` | how long slots last, and the limits of blocks |
 //! | `head` | what the next slot of a chain follows from, and the end of a slot |
 //! | `advance` | the start of a slot |
 //! | `epoch` | the start of an epoch |
 //! | `stakes` | effective stake of delegations per epoch |
+//! | [`rewards`] | the rewards of an epoch, and their distribution |
 //! | `freeze` | freezing of a bank: blockhash, fees, hash |
 //! | `accounts` | accounts of all forks |
 //! | `status_cache` | processed transactions on all forks |
@@ -50,6 +53,7 @@
 
 mod accounts;
 mod advance;
+pub mod alpenglow;
 mod ancestors;
 mod bank;
 mod begin;
@@ -63,6 +67,8 @@ mod lifecycle;
 mod options;
 mod phase;
 mod process;
+pub mod rewards;
+mod slot_time;
 mod slot_tree;
 mod stakes;
 mod state;
@@ -79,6 +85,7 @@ pub use crate::{
     lattice::LatticeHash,
     options::{BankOptions, Options},
     process::Outcome,
+    slot_time::{RAISE_BLOCK_LIMITS_TO_100M, SlotParameters, SlotTimes, slot_time_gates},
     stakes::{MAINNET_STAKE, StakeAccounts, Stakes},
     state::{Genesis, State},
     step::{Between, Distribution, Step},

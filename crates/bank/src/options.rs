@@ -1,12 +1,14 @@
 //! Options of forks and of banks.
 
-use selkie_svm::{Builtins, Pubkey};
+use selkie_svm::{Builtins, Pubkey, Release};
 
 use crate::{step::Step, time};
 
 /// Options that are not part of a [`State`](crate::State).
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The release of agave whose behaviour holds where no feature switches it.
+    pub release: Release,
     /// The duration of a slot in milliseconds.
     pub slot_milliseconds: u64,
     /// The slots in which the cluster was restarted, in ascending order.
@@ -24,6 +26,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            release: Release::MAINNET,
             slot_milliseconds: time::SLOT_MILLISECONDS,
             hard_forks: Vec::new(),
             builtins: Builtins::default(),

@@ -71,6 +71,11 @@ impl Bank {
         self.commit(&mut working, &known, &outcomes);
         let signatures = signatures(transactions, &outcomes);
         working.signatures = working.signatures.saturating_add(signatures);
+        if self.environment().is_alpenglow {
+            let processed = transactions.iter().zip(&outcomes).filter(|(_, it)| it.is_ok());
+            let signatures = processed.flat_map(|(transaction, _)| transaction.signatures());
+            working.signature_bytes.extend(signatures.map(|it| <[u8; 64]>::from(*it)));
+        }
         Ok(outcomes)
     }
 

@@ -11,7 +11,7 @@
 use core::ops::{Range, RangeInclusive};
 use std::collections::{BTreeMap, BTreeSet};
 
-use selkie_builtins::vote_account::{VOTE_ACCOUNT_BYTES, bls_key};
+use selkie_builtins::vote_account::{VOTE_ACCOUNT_BYTES, VoteAccount};
 use selkie_svm::{
     AccountSharedData, EpochStake, Feature, FeatureSet, Pubkey, ReadableAccount,
     sysvars::{EpochSchedule, Rent, minimum_balance},
@@ -51,6 +51,9 @@ pub struct Stakes {
     /// The stakes by the epoch in which they count. They are taken when the leader schedule of that
     /// epoch is computed, usually at the start of the previous epoch.
     pub epochs: BTreeMap<u64, EpochStake>,
+    /// The commissions of these vote accounts at that time, in basis points: they hold for the rewards
+    /// of that epoch, so that a validator cannot raise them shortly before.
+    pub commissions: BTreeMap<u64, BTreeMap<Pubkey, u16>>,
 }
 
 impl Stakes {
@@ -59,7 +62,7 @@ impl Stakes {
     pub fn constant(stake: EpochStake, epochs: RangeInclusive<u64>) -> Self {
         let remembered = oldest_kept(*epochs.end()).max(*epochs.start())..=*epochs.end();
         let epochs = remembered.map(|epoch| (epoch, stake.clone())).collect();
-        Self { additional: stake, epochs }
+        Self { additional: stake, epochs, ..Self::default() }
     }
 
     /// Returns the stake of an epoch; the additional stake if the epoch is unknown.
@@ -68,13 +71,31 @@ impl Stakes {
         self.epochs.get(&epoch).unwrap_or(&self.additional)
     }
 
+    /// Returns the stake that programs see in an epoch (`sol_get_epoch_stake`): that of its start, which
+    /// counts for the leaders of the next epoch (agave: `Bank::current_epoch_stakes`).
+    #[must_use]
+    pub fn current(&self, epoch: u64) -> &EpochStake {
+        self.epochs.get(&epoch.saturating_add(1)).unwrap_or_else(|| self.of(epoch))
+    }
+
     /// Records the stake of an epoch unless it is known, and drops old epochs.
-    pub(crate) fn record(&mut self, epoch: u64, stake: impl FnOnce() -> EpochStake) {
+    fn record(&mut self, epoch: u64, accounts: &StakeAccounts, stake: impl FnOnce() -> EpochStake) {
         if !self.epochs.contains_key(&epoch) {
             let oldest = oldest_kept(epoch);
             self.epochs.retain(|epoch, _| *epoch >= oldest);
-            self.epochs.insert(epoch, stake());
+            self.commissions.retain(|epoch, _| *epoch >= oldest);
+            let stake = stake();
+            let commissions = accounts.commissions(&stake);
+            self.commissions.insert(epoch, commissions);
+            self.epochs.insert(epoch, stake);
         }
+    }
+
+    /// Returns the commission of a vote account for the rewards of an epoch: that of when the stakes of
+    /// the epoch were recorded, else that of when those of the next one were (SIMD-0249).
+    pub(crate) fn commission(&self, epoch: u64, voter: &Pubkey) -> Option<u16> {
+        let of = |epoch: u64| self.commissions.get(&epoch)?.get(voter).copied();
+        of(epoch).or_else(|| of(epoch.saturating_add(1)))
     }
 
     /// Records the stakes that a bank in this slot needs and that are missing, as for a new
@@ -89,9 +110,10 @@ impl Stakes {
         let (epoch, last) = (schedule.get_epoch(slot), schedule.get_leader_schedule_epoch(slot));
         let first = epoch.max(oldest_kept(last));
         if (first..=last).any(|epoch| !self.epochs.contains_key(&epoch)) {
-            let stake =
-                accounts().at(epoch, &sysvars::read_stake_history(history), &self.additional);
-            (first..=last).for_each(|epoch| self.record(epoch, || stake.clone()));
+            let accounts = accounts();
+            let history = sysvars::read_stake_history(history);
+            let stake = accounts.at(epoch, &history, &self.additional);
+            (first..=last).for_each(|epoch| self.record(epoch, &accounts, || stake.clone()));
         }
     }
 
@@ -102,13 +124,13 @@ impl Stakes {
     }
 
     /// Advances from the first to the second slot as if every slot had a block, with unchanged
-    /// accounts. Calls `accounts` only if stakes have to be computed.
+    /// accounts.
     ///
     /// Returns the data of the stake history sysvar if an epoch has ended. The history then has an
     /// entry for every epoch; entries that are missing because the clock was set are filled in.
     pub fn pass(
         &mut self,
-        accounts: impl FnOnce() -> StakeAccounts,
+        accounts: &StakeAccounts,
         history: &[u8],
         schedule: &EpochSchedule,
         slots: Range<u64>,
@@ -117,7 +139,7 @@ impl Stakes {
             return None;
         }
         let (before, after) = (schedule.get_epoch(slots.start), schedule.get_epoch(slots.end));
-        let (accounts, additional) = (accounts(), self.additional.clone());
+        let additional = self.additional.clone();
         let mut history = sysvars::read_stake_history(history);
         let missing = missing(&history, before);
         accounts.end_epochs(&mut history, missing, &additional);
@@ -129,7 +151,7 @@ impl Stakes {
             let ends = schedule.get_last_slot_in_epoch(epoch).min(slots.end);
             for slot in begins.into_iter().chain([ends]) {
                 let leader_epoch = schedule.get_leader_schedule_epoch(slot);
-                self.record(leader_epoch, || accounts.at(epoch, &history, &additional));
+                self.record(leader_epoch, accounts, || accounts.at(epoch, &history, &additional));
             }
             let ended = epoch..epoch.saturating_add(1).min(after);
             accounts.end_epochs(&mut history, ended, &additional);
@@ -170,40 +192,88 @@ fn oldest_kept(newest: u64) -> u64 {
 /// The delegations and vote accounts of a cluster.
 #[derive(Clone, Debug)]
 pub struct StakeAccounts {
-    delegations: Vec<Delegation>,
+    /// The stake accounts that are delegated.
+    pub(crate) stakes: Vec<StakeAccount>,
+    /// The vote accounts, and their lamports.
+    pub(crate) votes: BTreeMap<Pubkey, (VoteAccount, u64)>,
     /// The vote accounts that count.
     voters: BTreeSet<Pubkey>,
     is_fixed_point: bool,
 }
 
+/// A delegated stake account.
+#[derive(Clone, Debug)]
+pub(crate) struct StakeAccount {
+    pub(crate) key: Pubkey,
+    pub(crate) delegation: Delegation,
+    pub(crate) credits_observed: u64,
+    pub(crate) lamports: u64,
+    /// The length of its data.
+    pub(crate) bytes: usize,
+}
+
 impl StakeAccounts {
     /// Reads the stake accounts and vote accounts among `accounts`.
     ///
-    /// A vote account counts in `sol_get_epoch_stake` if it has a BLS key and is rent-exempt
-    /// (agave: `clone_and_filter_for_vat`, SIMD-0357). In the stake history all delegations count.
+    /// A vote account counts in `sol_get_epoch_stake` if it has a BLS key, is rent-exempt, and can pay
+    /// for its `admission` to an epoch, in lamports (agave: `clone_and_filter_for_vat`, SIMD-0357). In
+    /// the stake history all delegations count.
     #[must_use]
     pub fn new<'a>(
         accounts: impl IntoIterator<Item = (&'a Pubkey, &'a AccountSharedData)>,
         features: FeatureSet,
         rent: &Rent,
+        admission: u64,
     ) -> Self {
-        let minimum = minimum_balance(rent, VOTE_ACCOUNT_BYTES);
+        let minimum = minimum_balance(rent, VOTE_ACCOUNT_BYTES).saturating_add(admission);
         let mut all = Self {
-            delegations: Vec::new(),
+            stakes: Vec::new(),
+            votes: BTreeMap::new(),
             voters: BTreeSet::new(),
             is_fixed_point: features.has(Feature::UpgradeBpfStakeProgramToV5_1),
         };
         for (key, account) in accounts {
+            let (lamports, bytes) = (account.lamports(), account.data().len());
+            if lamports == 0 {
+                continue;
+            }
             if *account.owner() == stake::ID {
-                all.delegations.extend(delegation(account.data()));
+                let row = |(delegation, credits_observed)| StakeAccount {
+                    key: *key,
+                    delegation,
+                    credits_observed,
+                    lamports,
+                    bytes,
+                };
+                all.stakes.extend(delegation(account.data()).map(row));
             } else if *account.owner() == vote::ID
-                && account.lamports() >= minimum
-                && bls_key(key, account.data()).is_some()
+                && let Some(vote) = VoteAccount::read(key, account.data())
             {
-                all.voters.insert(*key);
+                let has_key = bytes == VOTE_ACCOUNT_BYTES && vote.has_bls_key();
+                if has_key && lamports >= minimum {
+                    all.voters.insert(*key);
+                }
+                all.votes.insert(*key, (vote, lamports));
             }
         }
         all
+    }
+
+    /// Returns whether a vote account has what the admission to an epoch requires, besides stake.
+    pub(crate) fn is_admissible(&self, voter: &Pubkey) -> bool {
+        self.voters.contains(voter)
+    }
+
+    /// Returns whether these are the data of a delegated stake account.
+    pub(crate) fn is_delegated(data: &[u8]) -> bool {
+        delegation(data).is_some()
+    }
+
+    /// Returns the commissions of vote accounts with stake, in basis points.
+    fn commissions(&self, stake: &EpochStake) -> BTreeMap<Pubkey, u16> {
+        let voters = stake.vote_accounts.keys();
+        let known = voters.filter_map(|key| Some((*key, self.votes.get(key)?.0.commission_bps())));
+        known.collect()
     }
 
     /// Returns whether [`StakeAccounts::new`] reads accounts of this owner.
@@ -220,7 +290,7 @@ impl StakeAccounts {
         additional: &EpochStake,
     ) {
         let mut epoch = epochs.start;
-        let mut settled = if self.delegations.is_empty() { MAX_ENTRIES } else { 0 };
+        let mut settled = if self.stakes.is_empty() { MAX_ENTRIES } else { 0 };
         while epoch < epochs.end {
             let entry = self.entry(epoch, history, additional);
             history.add(epoch, entry.clone());
@@ -246,12 +316,12 @@ impl StakeAccounts {
         additional: &EpochStake,
     ) -> StakeHistoryEntry {
         let additional = StakeHistoryEntry::with_effective(additional.total);
-        let statuses = self.delegations.iter().map(|it| self.status(it, epoch, history));
+        let statuses = self.stakes.iter().map(|it| self.status(&it.delegation, epoch, history));
         statuses.fold(additional, StakeHistoryEntry::saturating_add)
     }
 
     #[allow(deprecated, reason = "what is deprecated is what clusters without the feature do")]
-    fn status(
+    pub(crate) fn status(
         &self,
         delegation: &Delegation,
         epoch: u64,
@@ -266,9 +336,29 @@ impl StakeAccounts {
 
     /// Returns the first epoch from `epoch` on in which a delegation begins or ends.
     fn next_change(&self, epoch: u64) -> u64 {
-        let changes =
-            self.delegations.iter().flat_map(|it| [it.activation_epoch, it.deactivation_epoch]);
+        let delegations = self.stakes.iter().map(|it| &it.delegation);
+        let changes = delegations.flat_map(|it| [it.activation_epoch, it.deactivation_epoch]);
         changes.filter(|change| *change >= epoch).min().unwrap_or(u64::MAX)
+    }
+
+    /// Returns the effective stake that is delegated to each vote account in an epoch, also to those
+    /// that do not count or do not exist.
+    pub(crate) fn delegated(&self, epoch: u64, history: &StakeHistory) -> BTreeMap<Pubkey, u64> {
+        let mut voters: BTreeMap<Pubkey, u64> = BTreeMap::new();
+        for StakeAccount { delegation, .. } in &self.stakes {
+            let effective = self.status(delegation, epoch, history).effective;
+            let sum = voters.entry(delegation.voter_pubkey).or_default();
+            *sum = sum.saturating_add(effective);
+        }
+        voters
+    }
+
+    /// Returns the vote accounts that are admitted to an epoch, with their stake.
+    pub(crate) fn admitted(&self, epoch: u64, history: &StakeHistory) -> BTreeMap<Pubkey, u64> {
+        let mut voters = self.delegated(epoch, history);
+        voters.retain(|voter, stake| *stake > 0 && self.voters.contains(voter));
+        keep_largest(&mut voters, VOTE_ACCOUNTS_MAX);
+        voters
     }
 
     /// Returns the stake of vote accounts in an epoch.
@@ -278,17 +368,8 @@ impl StakeAccounts {
         history: &StakeHistory,
         additional: &EpochStake,
     ) -> EpochStake {
-        let mut voters: BTreeMap<Pubkey, u64> = BTreeMap::new();
-        for delegation in &self.delegations {
-            let effective = self.status(delegation, epoch, history).effective;
-            if effective > 0 && self.voters.contains(&delegation.voter_pubkey) {
-                let sum = voters.entry(delegation.voter_pubkey).or_default();
-                *sum = sum.saturating_add(effective);
-            }
-        }
-        keep_largest(&mut voters, VOTE_ACCOUNTS_MAX);
         let mut stake = additional.clone();
-        for (voter, effective) in voters {
+        for (voter, effective) in self.admitted(epoch, history) {
             stake.total = stake.total.saturating_add(effective);
             let sum = stake.vote_accounts.entry(voter).or_default();
             *sum = sum.saturating_add(effective);
@@ -307,19 +388,22 @@ fn keep_largest(voters: &mut BTreeMap<Pubkey, u64>, max: usize) {
     }
 }
 
-/// Decodes the delegation of a stake account; `None` if it has none.
-fn delegation(data: &[u8]) -> Option<Delegation> {
+/// Decodes the delegation of a stake account, and the credits that it has observed; `None` if it has
+/// none.
+fn delegation(data: &[u8]) -> Option<(Delegation, u64)> {
     if data.len() < DELEGATED_BYTES || !data.starts_with(&DELEGATED) {
         return None;
     }
     let (voter, rest) = data.get(DELEGATION_OFFSET..)?.split_first_chunk::<32>()?;
     let (numbers, _) = rest.as_chunks::<8>();
     let number = |index: usize| numbers.get(index).map(|bytes| u64::from_le_bytes(*bytes));
-    Some(Delegation {
+    let delegation = Delegation {
         voter_pubkey: Pubkey::new_from_array(*voter),
         stake: number(0)?,
         activation_epoch: number(1)?,
         deactivation_epoch: number(2)?,
         ..Delegation::default()
-    })
+    };
+    // A number that is no longer used comes in between.
+    Some((delegation, number(4)?))
 }

@@ -1,17 +1,15 @@
 //! The state of a bank for import and export, and that of a new cluster.
 
-use std::collections::BTreeMap;
-
 use selkie_builtins::{PROGRAMS, builtins, environment, native_accounts, sysvar_account};
 use selkie_svm::{
-    AccountSharedData, Builtins, EpochStake, FeatureSet, Pubkey, Sysvars,
+    AccountSharedData, AccountStore, Builtins, EpochStake, FeatureSet, Pubkey, Sysvars,
     sysvars::{Clock, EpochRewards, EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent},
 };
 use sha2::{Digest, Sha256};
 use solana_hash::Hash;
 use solana_sdk_ids as ids;
 
-use crate::{lattice::LatticeHash, stakes::Stakes, sysvars, time};
+use crate::{alpenglow, lattice::LatticeHash, stakes::Stakes, sysvars, time};
 
 /// How a new cluster begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,16 +22,21 @@ pub struct Genesis {
     pub unix_timestamp: i64,
     /// Stake in addition to that of stake accounts, which is effective in every epoch.
     pub stake: EpochStake,
+    /// Whether the chain has migrated to Alpenglow, as mainnet has since October 2026. Without it,
+    /// activating the gate [`alpenglow::GATE`] migrates it.
+    pub is_alpenglow: bool,
 }
 
 impl Default for Genesis {
-    /// Returns mainnet's features and schedule, at the first second of 2026, without additional stake.
+    /// Returns mainnet's features, schedule and consensus, at the first second of 2026, without
+    /// additional stake.
     fn default() -> Self {
         Self {
             features: FeatureSet::mainnet(),
             schedule: EpochSchedule::without_warmup(),
             unix_timestamp: time::TIMESTAMP,
             stake: EpochStake::default(),
+            is_alpenglow: true,
         }
     }
 }
@@ -68,7 +71,7 @@ impl State {
     /// Creates the state of a new cluster at slot 0, with mainnet's fees and rent.
     #[must_use]
     pub fn genesis(genesis: &Genesis) -> Self {
-        let Genesis { features, ref schedule, unix_timestamp, ref stake } = *genesis;
+        let Genesis { features, ref schedule, unix_timestamp, ref stake, is_alpenglow } = *genesis;
         let rent = Rent { lamports_per_byte: MAINNET_LAMPORTS_PER_BYTE, ..Rent::default() };
         let blockhash = Hash::new_from_array(Sha256::digest("selkie genesis").into());
         let lamports_per_signature = selkie_svm::cost::LAMPORTS_PER_SIGNATURE;
@@ -96,6 +99,13 @@ impl State {
         let environment = environment(features);
         let native = native_accounts(&environment);
         let mut accounts: Vec<_> = sysvars.into_iter().chain(native).collect();
+        if is_alpenglow {
+            // The first block ends after the time of a slot.
+            let end = (unix_timestamp.saturating_mul(1000))
+                .saturating_add_unsigned(time::SLOT_MILLISECONDS)
+                .saturating_mul(1_000_000);
+            accounts.extend(alpenglow::genesis_accounts(end, schedule.slots_per_epoch, &rent));
+        }
         accounts.sort_unstable_by_key(|(key, _)| *key);
         Self {
             slot: 0,
@@ -104,7 +114,7 @@ impl State {
             features,
             blockhashes: vec![blockhash],
             lamports_per_signature,
-            stakes: Stakes { additional: stake.clone(), epochs: BTreeMap::new() },
+            stakes: Stakes { additional: stake.clone(), ..Stakes::default() },
             processed: Vec::new(),
             lattice: None,
             accounts,
@@ -132,6 +142,13 @@ impl State {
             }
         }
         sysvars
+    }
+}
+
+impl AccountStore for State {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        let index = self.accounts.binary_search_by_key(key, |(known, _)| *known).ok()?;
+        self.accounts.get(index).map(|(_, account)| account.clone())
     }
 }
 

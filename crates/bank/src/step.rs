@@ -28,7 +28,7 @@ pub enum Distribution {
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// The Unix timestamp of the new slot's clock, unless the parent's is later. `None` derives it from
-    /// the slot.
+    /// the slot; after the migration to Alpenglow it is when the block before it ended.
     pub unix_timestamp: Option<i64>,
     /// Whether the block counts in the block height and ages blockhashes. A cluster that makes blocks
     /// faster than its slot time can let only one per slot time count.
@@ -39,6 +39,10 @@ pub struct Step {
     pub between: Between,
     /// When the rewards of an epoch that begins are distributed.
     pub distribution: Distribution,
+    /// Whether the block is the first of Alpenglow: it begins with the certificate of its parent. A
+    /// chain whose gate is active migrates by itself after
+    /// [`MIGRATION_SLOTS`](crate::alpenglow::MIGRATION_SLOTS).
+    pub migrates: bool,
 }
 
 impl Default for Step {
@@ -50,6 +54,7 @@ impl Default for Step {
             activates_features: false,
             between: Between::Skipped,
             distribution: Distribution::InBlocks,
+            migrates: false,
         }
     }
 }

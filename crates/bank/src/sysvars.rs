@@ -159,9 +159,35 @@ fn list<const N: usize>(records: impl Iterator<Item = [u8; N]>, max: usize) -> V
     data
 }
 
+/// Decodes the clock; `None` if the data are too short.
+pub(crate) fn read_clock(data: &[u8]) -> Option<Clock> {
+    let mut sysvars = Sysvars::empty();
+    sysvars.set(ids::clock::ID, data).ok()?;
+    sysvars.clock()
+}
+
 /// Encodes the clock.
 pub(crate) fn clock(clock: &Clock) -> Vec<u8> {
     data_of(ids::clock::ID, |sysvars| sysvars.set_clock(clock))
+}
+
+/// Decodes the epoch rewards; `None` if the data are too short.
+pub(crate) fn read_epoch_rewards(data: &[u8]) -> Option<EpochRewards> {
+    let (height, rest) = data.split_first_chunk::<8>()?;
+    let (partitions, rest) = rest.split_first_chunk::<8>()?;
+    let (blockhash, rest) = rest.split_first_chunk::<32>()?;
+    let (points, rest) = rest.split_first_chunk::<16>()?;
+    let (total, rest) = rest.split_first_chunk::<8>()?;
+    let (distributed, rest) = rest.split_first_chunk::<8>()?;
+    Some(EpochRewards {
+        distribution_starting_block_height: u64::from_le_bytes(*height),
+        num_partitions: u64::from_le_bytes(*partitions),
+        parent_blockhash: Hash::new_from_array(*blockhash),
+        total_points: u128::from_le_bytes(*points),
+        total_rewards: u64::from_le_bytes(*total),
+        distributed_rewards: u64::from_le_bytes(*distributed),
+        active: *rest.first()? == 1,
+    })
 }
 
 /// Encodes the epoch rewards.
@@ -203,7 +229,9 @@ mod tests {
         assert_eq!(stake_history(&StakeHistory::default()).len(), 16_392);
         assert_eq!(slot_history(&[], 1).len(), 131_097);
         assert_eq!(clock(&Clock::default()).len(), 40);
-        assert_eq!(epoch_rewards(&EpochRewards::default()).len(), 81);
+        let rewards = EpochRewards { total_points: 7, active: true, ..EpochRewards::default() };
+        assert_eq!(epoch_rewards(&rewards).len(), 81);
+        assert_eq!(read_epoch_rewards(&epoch_rewards(&rewards)), Some(rewards));
     }
 
     #[test]

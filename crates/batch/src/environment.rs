@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_builtins::{builtins, precompiles};
-use selkie_svm::{Environment, EpochStake, FeatureSet, Sysvars, cost::LAMPORTS_PER_SIGNATURE};
+use selkie_svm::{
+    Environment, EpochStake, FeatureSet, Release, Sysvars, UnknownRules,
+    cost::LAMPORTS_PER_SIGNATURE,
+};
 use serde::{Deserialize, Serialize};
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
@@ -20,6 +23,10 @@ pub struct EnvironmentFile {
     /// The addresses of the active features; without it, mainnet's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
+    /// The release of agave whose behaviour holds where no feature switches it, as `4.4`. Without it, that
+    /// which mainnet runs; but 4.3 where features are listed, as earlier versions wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
     /// The data of each sysvar, by address. They are accounts of every item, too.
     #[serde(default)]
     pub sysvars: BTreeMap<String, String>,
@@ -67,6 +74,7 @@ impl Default for EnvironmentFile {
     fn default() -> Self {
         Self {
             features: None,
+            release: None,
             sysvars: BTreeMap::new(),
             blockhashes: Vec::new(),
             lamports_per_signature: LAMPORTS_PER_SIGNATURE,
@@ -101,6 +109,7 @@ impl EnvironmentFile {
         let blockhash = self.blockhashes.last().map(|it| blockhash(it)).transpose()?;
         Ok(Environment {
             features,
+            release: self.release()?,
             sysvars: self.sysvars()?,
             builtins: builtins(features),
             precompiles: precompiles(),
@@ -115,6 +124,14 @@ impl EnvironmentFile {
         let Some(features) = &self.features else { return Ok(FeatureSet::mainnet()) };
         let addresses: Result<Vec<_>, _> = features.iter().map(|it| pubkey(it)).collect();
         Ok(FeatureSet::from_addresses(addresses?.iter()))
+    }
+
+    fn release(&self) -> Result<Release, Malformed> {
+        match &self.release {
+            Some(text) => Ok(text.parse().map_err(|error: UnknownRules| error.to_string())?),
+            None if self.features.is_some() => Ok(Release::V4_3),
+            None => Ok(Release::MAINNET),
+        }
     }
 
     fn sysvars(&self) -> Result<Sysvars, Malformed> {

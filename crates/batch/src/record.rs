@@ -28,6 +28,7 @@ pub fn environment_file(
     let stakes = environment.epoch_stake.vote_accounts.iter();
     EnvironmentFile {
         features: Some(features.collect()),
+        release: Some(environment.release.to_string()),
         sysvars: sysvars.map(|(id, data)| (id.to_string(), BASE64_STANDARD.encode(data))).collect(),
         blockhashes: blockhashes.into_iter().map(|it| it.to_string()).collect(),
         lamports_per_signature: environment.lamports_per_signature,

@@ -115,7 +115,8 @@ pub(crate) fn run(item: &Item<'_>, case: &Case, options: &RunOptions) -> Result<
     };
     let state = state(case);
     let mut slot = state.slot;
-    let forks = Forks::new(state, Arc::new(ProgramCache::new()), Options::default());
+    let settings = Options { release: case.environment.release, ..Options::default() };
+    let forks = Forks::new(state, Arc::new(ProgramCache::new()), settings);
     let mut segment = Segment::new();
     for (index, block) in file.blocks.iter().enumerate() {
         let place = format!("block {index} (slot {})", block.slot);

@@ -62,6 +62,7 @@ use selkie_link::Linked;
 pub use crate::{
     failure::Failure,
     layout::Difference,
+    metadata::{Tested, target_folder, tested},
     options::{Compiled, Options, Progress},
     project::Project,
     system::in_path,

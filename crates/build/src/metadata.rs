@@ -18,6 +18,63 @@ pub(crate) struct Package {
     pub(crate) has_cdylib: bool,
 }
 
+/// A package whose tests `cargo test-sbf` runs.
+#[derive(Clone, Debug)]
+pub struct Tested {
+    /// Its manifest.
+    pub manifest: PathBuf,
+    /// The names of its features.
+    pub features: Vec<String>,
+}
+
+/// Returns cargo's target folder for a manifest.
+///
+/// # Errors
+///
+/// [`Failure::Setup`] if cargo cannot be run, or refuses the manifest.
+pub fn target_folder(manifest: &Path) -> Result<PathBuf, Failure> {
+    let metadata = metadata(Command::new("cargo"), manifest)?;
+    Ok(PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")))
+}
+
+/// Returns the packages that `cargo test-sbf` tests: that of the manifest, or, in a workspace without one,
+/// each with a `cdylib`; of those, the named ones if there are names.
+///
+/// # Errors
+///
+/// As [`target_folder`].
+pub fn tested(
+    manifest: &Path,
+    is_workspace: bool,
+    named: &[String],
+) -> Result<Vec<Tested>, Failure> {
+    let metadata = metadata(Command::new("cargo"), manifest)?;
+    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own = manifest.canonicalize().ok();
+    let is_own = |it: &&Value| {
+        let path = it["manifest_path"].as_str().map(Path::new);
+        own.is_some() && path.and_then(|it| it.canonicalize().ok()) == own
+    };
+    let is_named =
+        |it: &Value| named.is_empty() || named.iter().any(|name| it["name"].as_str() == Some(name));
+    let root = packages.iter().find(is_own).filter(|it| !is_workspace && is_named(it));
+    let is_program = |it: &&Value| {
+        let targets = it["targets"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut kinds = targets.iter().flat_map(|it| it["crate_types"].as_array()).flatten();
+        kinds.any(|kind| kind == "cdylib")
+    };
+    let chosen: Vec<&Value> = match root {
+        Some(root) => vec![root],
+        None => packages.iter().filter(is_program).filter(|it| is_named(it)).collect(),
+    };
+    let tested = |it: &Value| {
+        let features = it["features"].as_object().into_iter().flat_map(|it| it.keys().cloned());
+        let manifest = PathBuf::from(it["manifest_path"].as_str()?);
+        Some(Tested { manifest, features: features.collect() })
+    };
+    Ok(chosen.into_iter().filter_map(tested).collect())
+}
+
 /// Returns the packages of a workspace.
 ///
 /// # Errors

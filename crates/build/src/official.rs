@@ -76,8 +76,10 @@ pub fn build(
     Ok(Official { name, program, unstripped, toolchain, target })
 }
 
-/// Returns the name of the toolchain's target for a version of sBPF.
-fn triple(version: Version) -> String {
+/// Returns the name of the toolchain's target for a version of sBPF. Below the target folder, it is where
+/// tools look for the program with symbols and line numbers.
+#[must_use]
+pub fn triple(version: Version) -> String {
     match version {
         Version::V0 => "sbpf-solana-solana".to_owned(),
         other => format!("sbpf{other}-solana-solana"),

@@ -20,7 +20,7 @@
 //! | `vote` | the vote program |
 //! | `zk` | the ZK ElGamal proof program |
 //! | [`loader_v3`] | account layouts of loader v3 |
-//! | [`vote_account`] | vote account data that the stakes of an epoch need |
+//! | [`vote_account`] | vote accounts as stakes and rewards read and change them |
 //! | [`docs`] | documentation generated from the table |
 
 #![forbid(unsafe_code)]
@@ -37,9 +37,11 @@ mod vote;
 mod wire;
 mod zk;
 
-/// Vote account data that the stakes of an epoch need.
+/// Vote accounts as stakes and rewards read and change them.
 pub mod vote_account {
-    pub use crate::vote::account::{BLS_KEY_BYTES, VOTE_ACCOUNT_BYTES, bls_key};
+    pub use crate::vote::account::{
+        BLS_KEY_BYTES, EpochCredits, MIGRATION_MARKER, VOTE_ACCOUNT_BYTES, VoteAccount, bls_key,
+    };
 }
 
 /// Account layouts of loader v3, and their sizes.

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Setup, elf, key};
 use selkie_svm::{
-    Account, AccountMeta, Feature, FeatureSet, InstructionError as E, Pubkey, find_program_address,
-    sysvars::Clock,
+    Account, AccountMeta, Feature, FeatureSet, InstructionError as E, Pubkey, Release,
+    find_program_address, sysvars::Clock,
 };
 use solana_sdk_ids::{
     bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable as loader, system_program, sysvar,
@@ -124,6 +124,23 @@ fn write_copies_bytes_behind_the_header() {
         .but(|it| it.data[4..8].fill(0xff))
         .fail(E::AccountDataTooSmall, "Write overflow: 42 < 4294967335");
     setup.but(|it| it.meta(0).is_writable = false).fail(E::ReadonlyDataModified, "");
+}
+
+#[test]
+fn writes_are_as_long_as_a_packet_or_unbound() {
+    let setup = |bytes: usize| {
+        instruction(1, &[&0_u32.to_le_bytes(), &(bytes as u64).to_le_bytes(), &vec![7; bytes]])
+            .with(writable(key(1)), buffer(Some(AUTHORITY), &vec![0; bytes]))
+            .with(signer(AUTHORITY), empty_account())
+    };
+    let unbound = FeatureSet::mainnet().with(Feature::UnboundLoaderV3InstructionData);
+    setup(1232 - 16).succeed();
+    setup(1232 - 15).fail(E::InvalidInstructionData, "");
+    let long = setup(10_000).but(|it| it.environment.features = unbound);
+    assert!(long.succeed()[0].data.ends_with(&[7; 10_000]));
+    // A length beyond the end, and bytes after the end.
+    long.but(|it| it.data.truncate(1000)).fail(E::InvalidInstructionData, "");
+    long.but(|it| it.data.push(1)).succeed();
 }
 
 fn deploy(max_len: usize) -> Setup {
@@ -361,6 +378,23 @@ fn close(account: Account) -> Setup {
 }
 
 #[test]
+fn finalizing_an_old_version_is_explained_since_4_5() {
+    let finalize = |release| {
+        let mut setup = instruction(4, &[])
+            .with(writable(key(1)), program_data(SLOT, Some(AUTHORITY), &elf()))
+            .with(signer(AUTHORITY), empty_account());
+        setup.environment.release = release;
+        setup.environment.features =
+            FeatureSet::mainnet().with(Feature::DisableSbpfV0V1V2Deployment);
+        setup
+    };
+    let line = "Program targets SBPF V0, but finalizing requires SBPF V3 or newer";
+    finalize(Release::V4_5).fail(E::InvalidAccountData, line);
+    finalize(Release::V4_4).fail(E::InvalidAccountData, "");
+    assert!(common::program_lines(&finalize(Release::V4_4).run()).is_empty());
+}
+
+#[test]
 fn close_pays_out_buffers_and_programs() {
     for (account, line) in [
         (owned(vec![0; 37]), format!("Closed Uninitialized {}", program_data_key())),
@@ -382,7 +416,7 @@ fn close_checks_accounts_and_authority_in_order() {
     setup
         .but(|it| it.meta(1).pubkey = program_data_key())
         .fail(E::InvalidArgument, "Recipient is the same as the account being closed");
-    setup.but(|it| it.meta(0).is_writable = false).fail(E::ReadonlyDataModified, "");
+    setup.but(|it| it.meta(0).is_writable = false).fail(E::ReadonlyLamportChange, "");
     setup.but(|it| it.accounts.truncate(3)).fail(E::MissingAccount, "");
     setup
         .but(|it| it.meta(3).is_writable = false)
@@ -403,6 +437,24 @@ fn close_checks_accounts_and_authority_in_order() {
         .but(|it| it.meta(2).is_signer = false)
         .fail(E::MissingRequiredSignature, "Authority did not sign");
     close(program()).fail(E::InvalidArgument, "Account does not support closing");
+}
+
+#[test]
+fn close_resizes_the_account_at_last() {
+    let readonly = |release, state| {
+        close(state).but(|it| {
+            it.environment.release = release;
+            it.meta(0).is_writable = false;
+        })
+    };
+    let immutable = || program_data(1, None, &[1]);
+    let other = || buffer(Some(9), &[1]);
+    readonly(Release::V4_3, immutable()).fail(E::ReadonlyDataModified, "");
+    readonly(Release::V4_4, immutable()).fail(E::Immutable, "Account is immutable");
+    readonly(Release::V4_3, other()).fail(E::ReadonlyDataModified, "");
+    readonly(Release::V4_4, other()).fail(E::IncorrectAuthority, "Incorrect authority provided");
+    readonly(Release::V4_3, owned(vec![0; 37])).fail(E::ReadonlyDataModified, "");
+    readonly(Release::V4_4, owned(vec![0; 37])).fail(E::ReadonlyLamportChange, "");
 }
 
 fn extend(bytes: u32, account: Account) -> Setup {

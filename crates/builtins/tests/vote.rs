@@ -473,6 +473,11 @@ fn all_tower_instructions_replace_the_votes() {
         check(&setup.but(|it| it.data = data.clone()), &expected);
         let deprecated = FeatureSet::mainnet().with(Feature::DeprecateLegacyVoteInstructions);
         let later = setup.but(|it| (it.data, it.environment.features) = (data, deprecated));
+        // After the move to Alpenglow no vote is accepted, whatever the state of the account.
+        let mut moved = setup.but(|it| it.data.clone_from(&later.data));
+        moved.environment.is_alpenglow = true;
+        moved.account(0).data.clear();
+        moved.fail(E::InvalidInstructionData, "");
         if tag == 15 {
             check(&later, &expected);
         } else {

@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use selkie_svm::{
     BlockhashQueue, ComputeBudget, Environment, EpochStake, Feature, FeatureSet, Processed,
-    Sysvars,
+    Release, Sysvars,
     cost::{HEAP_BYTES_MAX, LOG_BYTES_MAX},
 };
 use serde_json::{Map, Value, json};
@@ -110,6 +110,7 @@ impl Replay {
             "slot": environment.slot(),
             "epoch": case.epoch(),
             "features": features_to_json(environment.features),
+            "release": environment.release.to_string(),
             "sigverify": case.options.verifies_signatures,
             "lamports_per_signature": environment.lamports_per_signature,
             "blockhash_queue": hashes.collect::<Vec<_>>(),
@@ -257,6 +258,7 @@ impl Replay {
         let limit = number("fixed_compute_unit_limit").filter(|it| *it <= COMPUTE_UNIT_LIMIT_MAX);
         let log_bytes_max = number("log_bytes_max").and_then(|it| usize::try_from(it).ok());
         Ok(Environment {
+            release: self.release()?,
             sysvars,
             blockhash: self.blockhashes()?.blockhash().copied().unwrap_or_default(),
             lamports_per_signature: price
@@ -266,6 +268,14 @@ impl Replay {
             compute_unit_limit: limit,
             ..selkie_builtins::environment(features)
         })
+    }
+
+    /// Returns the release of agave that the line follows. Lines of earlier versions do not say; they
+    /// follow that of their time.
+    fn release(&self) -> Result<Release, ReplayError> {
+        let Some(text) = self.0.get("release") else { return Ok(Release::V4_3) };
+        let known = text.as_str().and_then(|text| text.parse().ok());
+        known.ok_or_else(|| malformed(format!("`release` is {text}, not one of 4.2 to 4.5")))
     }
 
     fn blockhashes(&self) -> Result<BlockhashQueue, ReplayError> {

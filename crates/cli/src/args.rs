@@ -14,6 +14,7 @@ pub(crate) mod node;
 pub(crate) mod program;
 pub(crate) mod replay;
 pub(crate) mod send;
+pub(crate) mod switch;
 pub(crate) mod token;
 
 use selkie_client::numbers;

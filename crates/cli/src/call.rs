@@ -10,7 +10,7 @@ use selkie_builtins::{builtins, precompiles};
 use selkie_replay::ReplayFile;
 use selkie_svm::{
     AccountMeta, AccountStore, ComputeBudget, Environment, FeatureSet, Loader, Program,
-    ProgramEntry, Purpose, elf_environment, program_cache::ProgramFile as DeployedFile,
+    ProgramEntry, Purpose, Rules, elf_environment, program_cache::ProgramFile as DeployedFile,
 };
 
 use crate::{
@@ -81,7 +81,7 @@ impl<'a> Call<'a> {
     pub(crate) fn replay(&self) -> Result<ReplayFile> {
         let svm = self.svm.clone().unwrap_or_default();
         let mut svm =
-            svm.with_features(self.environment.features).with_instruction_budget(self.budget());
+            svm.with_rules(self.environment.rules()).with_instruction_budget(self.budget());
         self.names.give_to(&mut svm);
         let Scenario { instruction, accounts } = &self.scenario;
         let id = instruction.program_id;
@@ -245,11 +245,15 @@ fn environment(
     svm: Option<&Svm>,
     others: &[(Pubkey, ProgramFile)],
 ) -> Result<Environment> {
-    let base = svm.map_or_else(FeatureSet::mainnet, Svm::features);
-    let features = args.features.of(base);
+    let Rules { features, release } = args.features.of(svm.map_or_else(Rules::mainnet, Svm::rules));
     let given = svm.map(|svm| svm.environment().clone()).unwrap_or_default();
-    let mut environment =
-        Environment { features, builtins: builtins(features), precompiles: precompiles(), ..given };
+    let mut environment = Environment {
+        features,
+        release,
+        builtins: builtins(features),
+        precompiles: precompiles(),
+        ..given
+    };
     for ((key, file), text) in others.iter().zip(&args.programs) {
         let path = text.split_once('=').map_or("", |(_, path)| path);
         let program = load(&file.elf, Loader::V3, features).with_context(|| path.to_owned());

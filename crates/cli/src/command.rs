@@ -32,6 +32,7 @@ pub(crate) mod profile;
 pub(crate) mod program;
 pub(crate) mod run;
 pub(crate) mod send;
+pub(crate) mod switch;
 pub(crate) mod test;
 pub(crate) mod token;
 pub(crate) mod trace;

@@ -12,6 +12,8 @@ mod cli;
 mod command;
 mod debuggee;
 mod effects;
+#[cfg(feature = "node")]
+mod explorer;
 mod files;
 mod folders;
 mod keys;
@@ -23,28 +25,15 @@ mod replays;
 mod scenario;
 mod sent;
 mod session;
+mod stand_in;
 mod ui;
 
-use std::{ffi::OsString, path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use crate::{
     cli::{Cli, parse},
     ui::{Status, Ui},
 };
-
-/// Names that stand for a command: compilers start the linker as `selkie-link`, and scripts that
-/// were written for the other tool start the node as `solana-test-validator`.
-const ALIASES: &[(&str, &str)] = &[("selkie-link", "link"), ("solana-test-validator", "node")];
-
-/// Returns the arguments, with the command that the program's name stands for.
-fn arguments() -> impl Iterator<Item = OsString> {
-    let mut arguments = std::env::args_os();
-    let name = arguments.next();
-    let stem = name.as_ref().and_then(|it| Path::new(it).file_stem());
-    let alias = ALIASES.iter().find(|(name, _)| stem == Some(name.as_ref()));
-    let command = alias.map(|(_, command)| command.into());
-    name.into_iter().chain(command).chain(arguments)
-}
 
 /// Runs as the linker or the compiler that `selkie build` gives cargo, if the arguments ask for that.
 fn run_for_cargo() -> Option<ExitCode> {
@@ -61,7 +50,8 @@ fn main() -> ExitCode {
     if let Some(code) = run_for_cargo() {
         return code;
     }
-    let (Cli { json, color, command }, given) = match parse(arguments().collect()) {
+    let parsed = stand_in::arguments().and_then(parse);
+    let (Cli { json, color, command }, given) = match parsed {
         Ok(parsed) => parsed,
         Err(code) => return code,
     };

@@ -54,6 +54,7 @@ fn files() -> PathBuf {
     fs::write(folder.join("signed.txt"), run("send -P memo -d str:x --sign-only")).unwrap();
     run("new project");
     fs::write(folder.join("account.json"), ACCOUNT).unwrap();
+    fs::write(folder.join("snapshot.json"), "{}").unwrap();
     fs::create_dir(folder.join("accounts")).unwrap();
     fs::write(folder.join("cli.yml"), "---\njson_rpc_url: http://x\n").unwrap();
     // It ends with an error, and in order: this machine has no such address.

@@ -1,13 +1,13 @@
 //! The runtime environment of vectors: builtin programs, and programs in accounts.
 
 use selkie_svm::{
-    Account, AccountSharedData, Environment, FeatureSet, ProgramEntry, Pubkey, Sysvars,
+    Account, AccountSharedData, Environment, FeatureSet, ProgramEntry, Pubkey, Release, Sysvars,
     account::AccountStore, program_cache::ProgramCache,
 };
 
-/// Returns an environment with these features and sysvars.
+/// Returns an environment with these features and sysvars, of the release that made the vectors.
 pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment {
-    Environment { sysvars, ..selkie_builtins::environment(features) }
+    Environment { release: Release::V4_2, sysvars, ..selkie_builtins::environment(features) }
 }
 
 /// The accounts of a fixture as a store; those without lamports do not exist.

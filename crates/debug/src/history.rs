@@ -37,6 +37,8 @@ pub struct ProgramFile {
     pub address: String,
     /// The file with its debug information; the one that runs if there is no other.
     pub debug: Arc<[u8]>,
+    /// Whether that is another file than the one that was deployed, built on this machine.
+    pub is_built_here: bool,
     /// The names of its functions by first slot: those without a symbol are called after the program and
     /// the offset in its code.
     pub functions: BTreeMap<u32, String>,
@@ -233,6 +235,14 @@ impl History {
         &self.programs
     }
 
+    /// Returns the name of a program for people: its address if there is none.
+    #[must_use]
+    pub fn name_of(&self, program: &Pubkey) -> String {
+        let view = self.views.iter().find(|it| it.id == *program);
+        let given = || selkie::programs::by_id(program).map(|it| it.name.to_owned());
+        view.and_then(|it| it.name.clone()).or_else(given).unwrap_or_else(|| program.to_string())
+    }
+
     /// Returns the timeline.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
@@ -335,6 +345,7 @@ impl ProgramFile {
         Self {
             name: view.name.clone().unwrap_or_else(|| address.clone()),
             debug,
+            is_built_here: view.debug_file.is_some(),
             address,
             functions: view.graph.functions.clone(),
         }

@@ -51,7 +51,7 @@ pub use crate::{
     error_enums::{ErrorEnum, error_enums},
     listing::{Line, Listing, TextOptions},
     names::Labels,
-    own::{OwnCode, is_library},
+    own::{OwnCode, is_library, is_source_file},
     program::{Instruction, Program, instruction_text},
     salvage::code,
     source::{CodeLocation, Frame, Location, SourceMap},

@@ -7,7 +7,7 @@
 //! are the user's: those of the workspace, and of packages outside of it that it names by path. Paths
 //! are those that the compiler recorded, on any machine; no file is looked for.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, path::Path};
 
 use gimli::Unit;
 use selkie_isa::plain::line;
@@ -73,6 +73,17 @@ const FOLDERS: &[(&str, usize)] = &[
 #[must_use]
 pub fn is_library(path: &str) -> bool {
     library(&plain(path)).is_some()
+}
+
+/// What source files of programs end in.
+const SOURCES: &[&str] = &["rs", "s", "asm", "c", "h", "cc", "cpp", "cxx", "hpp", "zig"];
+
+/// Returns whether a file is named as sources of programs are. Debug information may name any file, of which
+/// no other is shown.
+#[must_use]
+pub fn is_source_file(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str());
+    extension.is_some_and(|it| SOURCES.iter().any(|known| known.eq_ignore_ascii_case(it)))
 }
 
 impl OwnCode {

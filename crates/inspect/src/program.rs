@@ -1,6 +1,6 @@
 //! The program to analyse: its executable, names and instructions.
 
-use core::fmt::{self, Display as _};
+use core::fmt;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -261,10 +261,23 @@ pub struct Instruction {
 impl Instruction {
     /// Returns the text of the instruction in the syntax of anza sbpf's disassembler.
     pub fn text<'a>(&'a self, names: &'a dyn Names) -> impl fmt::Display + 'a {
-        fmt::from_fn(move |f| match &self.insn {
-            Some(insn) => insn.display(self.pc as usize, names).fmt(f),
-            None => write!(f, "unknown opcode={:#x}", self.code),
-        })
+        Text { instruction: self, names }
+    }
+}
+
+/// An instruction as its text.
+struct Text<'a> {
+    instruction: &'a Instruction,
+    names: &'a dyn Names,
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Instruction { pc, code, insn, .. } = self.instruction;
+        match insn {
+            Some(insn) => insn.display(*pc as usize, self.names).fmt(f),
+            None => write!(f, "unknown opcode={code:#x}"),
+        }
     }
 }
 

@@ -37,10 +37,10 @@ fn cut(text: &str) -> Cow<'_, str> {
     if text.len() <= NAME_BYTES_MAX {
         return Cow::Borrowed(text);
     }
-    let head = text.floor_char_boundary(NAME_BYTES_MAX - TAIL_BYTES - CUT.len());
-    let tail = text.ceil_char_boundary(text.len() - TAIL_BYTES);
-    let (head, _) = text.split_at(head);
-    let (_, tail) = text.split_at(tail);
+    let head = NAME_BYTES_MAX - TAIL_BYTES - CUT.len();
+    let tail = text.len() - TAIL_BYTES;
+    let head = (0..=head).rev().find_map(|at| text.get(..at)).unwrap_or_default();
+    let tail = (tail..=text.len()).find_map(|at| text.get(at..)).unwrap_or_default();
     Cow::Owned([head, CUT, tail].concat())
 }
 

@@ -12,9 +12,8 @@ use tokio::sync::broadcast::Sender;
 
 use crate::{events::Event, index::IndexChange, options::Finality};
 
-/// After how many slots a block is confirmed and finalized on a real cluster.
-const CONFIRMED_AFTER: u64 = 1;
-const FINALIZED_AFTER: u64 = 32;
+/// After how many slots a block is confirmed and finalized, which is the same under Alpenglow.
+const FINALIZED_AFTER: u64 = 1;
 
 /// A frozen bank.
 #[derive(Debug)]
@@ -101,7 +100,10 @@ impl Chain {
         let after = |slots| self.last_slot_up_to(tip.saturating_sub(slots));
         let (confirmed, finalized) = match self.finality {
             Finality::Immediate => (durable, durable),
-            Finality::Realistic => (after(CONFIRMED_AFTER), after(FINALIZED_AFTER).min(durable)),
+            Finality::Realistic => {
+                let finalized = after(FINALIZED_AFTER).min(durable);
+                (finalized, finalized)
+            }
         };
         let (confirmed, finalized) = (confirmed.max(self.confirmed), finalized.max(self.finalized));
         let confirmed_before = core::mem::replace(&mut self.confirmed, confirmed.max(finalized));

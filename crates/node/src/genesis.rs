@@ -1,6 +1,8 @@
 //! The state of a new cluster, and that of a ledger.
 
-use selkie_bank::{Bank, Genesis, LatticeHash, MAINNET_STAKE, Stakes, State};
+use std::collections::BTreeMap;
+
+use selkie_bank::{Bank, Genesis, LatticeHash, MAINNET_STAKE, Stakes, State, slot_time_gates};
 use selkie_ledger::{Block, Header, Stake};
 use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
 use selkie_svm::{
@@ -39,6 +41,7 @@ pub(crate) fn state(options: &Options, timestamp: i64) -> State {
         schedule: epoch_schedule(options),
         unix_timestamp: timestamp,
         stake: EpochStake { total: MAINNET_STAKE, vote_accounts },
+        is_alpenglow: true,
     });
     let given = options.accounts.iter().cloned().map(|(key, mut account)| {
         reset_future_slot(&mut account, options.first_slot.saturating_sub(1));
@@ -56,7 +59,7 @@ fn own_accounts(options: &Options) -> Vec<(Pubkey, AccountSharedData)> {
     let rent = rent();
     let known = WellKnownAccountSet::all();
     let mut accounts: Vec<_> = known.iter().map(|it| (it.key(), it.account().clone())).collect();
-    accounts.extend(features(options.features, &rent));
+    accounts.extend(features(options, &rent));
     let identity = options.identity.pubkey();
     accounts.push((identity, wallet(IDENTITY_LAMPORTS)));
     let vote_account = validator::vote_account(&options.vote_account, &identity, &rent);
@@ -75,13 +78,15 @@ fn own_accounts(options: &Options) -> Vec<(Pubkey, AccountSharedData)> {
 
 /// Returns the accounts of features that are active since slot 0. Clients read them to learn, for
 /// example, which versions of sBPF may be deployed.
-fn features(
-    features: FeatureSet,
-    rent: &Rent,
-) -> impl Iterator<Item = (Pubkey, AccountSharedData)> {
+///
+/// Of the gates of shorter slots, those have an account whose duration is not below the node's own.
+fn features(options: &Options, rent: &Rent) -> impl Iterator<Item = (Pubkey, AccountSharedData)> {
     let settled = include_str!("settled_features.txt").lines();
     let settled = settled.filter_map(|line| line.parse().ok());
-    let active = features.iter().map(|feature| feature.address());
+    let shorter = slot_time_gates().filter(|(_, time)| *time < options.slot_milliseconds);
+    let shorter: Vec<Pubkey> = shorter.map(|(gate, _)| gate).collect();
+    let settled = settled.filter(move |address| !shorter.contains(address));
+    let active = options.features.iter().map(|feature| feature.address());
     settled.chain(active).map(|address| (address, feature_account(0, rent)))
 }
 
@@ -191,6 +196,8 @@ pub(crate) fn from_ledger<'b>(
         stakes: Stakes {
             additional: header.additional_stake.clone().into_stake(),
             epochs: epochs.collect(),
+            // Those of the vote accounts then hold.
+            commissions: BTreeMap::new(),
         },
         processed: processed.collect(),
         lattice: LatticeHash::from_bytes(&header.lattice),

@@ -348,6 +348,7 @@ fn info(options: &Options, header: &Header, restored_slot: Option<u64>, bank: &B
         faucet: bank.get_account(&faucet).ok().flatten().map(|_| faucet),
         mint: options.mint.filter(|_| restored_slot.is_none() && options.faucet_lamports > 0),
         slot_milliseconds: options.slot_milliseconds,
+        blocks: options.blocks,
         epoch_schedule: bank.environment().sysvars.epoch_schedule().unwrap_or_default(),
         history: options.history,
         finality: options.finality,

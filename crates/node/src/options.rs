@@ -2,8 +2,9 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+pub use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_ledger::HistoryLimit;
-use selkie_svm::{FeatureSet, Loader};
+use selkie_svm::{FeatureSet, Loader, Release};
 use sha2::{Digest, Sha256};
 use solana_account::AccountSharedData;
 use solana_keypair::Keypair;
@@ -14,9 +15,6 @@ use crate::{
     clock::{Clock, SystemClock},
     source::Fetch,
 };
-
-/// The default duration of a slot, in milliseconds: that of agave's test validator.
-pub const SLOT_MILLISECONDS: u64 = 400;
 
 const LAMPORTS_PER_SOL: u64 = 1_000_000_000;
 
@@ -31,6 +29,8 @@ pub struct Options {
     pub reset: bool,
     /// The features that are active at genesis.
     pub features: FeatureSet,
+    /// The release of agave whose behaviour holds where no feature switches it.
+    pub release: Release,
     /// Accounts at genesis, which replace the node's own.
     pub accounts: Vec<(Pubkey, AccountSharedData)>,
     /// Programs at genesis, in addition to the well-known ones.
@@ -77,6 +77,7 @@ impl Default for Options {
             ledger: None,
             reset: false,
             features: FeatureSet::mainnet(),
+            release: Release::MAINNET,
             accounts: Vec::new(),
             programs: Vec::new(),
             slot_milliseconds: SLOT_MILLISECONDS,
@@ -130,7 +131,7 @@ pub enum Finality {
     /// At once; with a ledger, as soon as they are on disk.
     #[default]
     Immediate,
-    /// After as many slots as on a real cluster: 1 and 32.
+    /// As on a real cluster: both after 1 slot, as Alpenglow finalizes what it confirms.
     Realistic,
 }
 

@@ -359,7 +359,8 @@ impl Producer {
         if !landed.is_empty() {
             self.shared.recordings().add(recording::keep(bank, &landed));
         }
-        bank.freeze()?;
+        let now = i64::try_from(self.time.now()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+        bank.freeze_at(now)?;
         let after = balance()?;
         let lamports = after.cast_signed().saturating_sub(before.cast_signed());
         let reward = Reward { address: collector, lamports, post_balance: after };

@@ -1,11 +1,20 @@
 //! Replays: landed transactions with the state before them and their results.
 
 use selkie_case::{Case, Expected, Inner, Replay, result_texts};
-use selkie_ledger::Landed;
+use selkie_ledger::Meta;
 use selkie_svm::{Transaction, check::verify_signatures};
+use solana_pubkey::Pubkey;
 use solana_signature::Signature;
+use solana_transaction::versioned::VersionedTransaction;
+use solana_transaction_error::TransactionError;
 
-use crate::{error::NodeError, node::Node, recording::Kept};
+use crate::{
+    error::NodeError,
+    landed,
+    node::Node,
+    recording::{Kept, keep},
+    view::{SimulateOptions, View},
+};
 
 impl Node {
     /// Returns a landed transaction with the state before it and its result; `None` if it is not in the
@@ -23,14 +32,43 @@ impl Node {
         // Signatures of impersonated signers are not valid.
         case.options.verifies_signatures =
             transaction.is_ok_and(|it| verify_signatures(&it).is_ok());
-        Ok(Some(Replay::new(&signature.to_string(), &case, &expected(&landed, kept))))
+        let expected = expected(&landed.result, &landed.meta, kept);
+        Ok(Some(Replay::new(&signature.to_string(), &case, &expected)))
+    }
+}
+
+impl View {
+    /// Simulates a transaction, whose signatures are not verified, and returns it with the state before it and
+    /// its result.
+    ///
+    /// # Errors
+    /// If it is malformed, or would be dropped.
+    pub fn replay(
+        &self,
+        transaction: &VersionedTransaction,
+        options: &SimulateOptions,
+    ) -> Result<Replay, TransactionError> {
+        let mut transaction = transaction.clone();
+        if options.replace_blockhash {
+            transaction.message.set_recent_blockhash(self.blockhash());
+        }
+        let transaction = Transaction::new(transaction, self.features())?;
+        let (bank, outcome) = self.process(&transaction);
+        let simulated = [(transaction, *outcome?)];
+        let kept = keep(&bank, &simulated).pop();
+        let mut kept = kept.ok_or(TransactionError::ClusterMaintenance)?;
+        kept.case.options.verifies_signatures = false;
+        let [(transaction, processed)] = simulated;
+        let find = |key: &Pubkey| self.account(key);
+        let result = processed.result.clone();
+        let meta = landed::meta(transaction.message(), processed, &find);
+        Ok(Replay::new("simulation", &kept.case, &expected(&result, &meta, &kept)))
     }
 }
 
 /// Returns the result that a transaction had.
-fn expected(landed: &Landed, kept: &Kept) -> Expected {
-    let meta = &landed.meta;
-    let (result, result_json) = result_texts(&landed.result);
+fn expected(result: &Result<(), TransactionError>, meta: &Meta, kept: &Kept) -> Expected {
+    let (result, result_json) = result_texts(result);
     let mut inner = vec![Vec::new(); kept.inner_lists];
     for called in &meta.inner_instructions {
         if let Some(list) = inner.get_mut(usize::from(called.index)) {

@@ -16,7 +16,7 @@ use crate::{
     fetched::Fetched,
     impersonation::Impersonated,
     index::Index,
-    options::{Finality, Options},
+    options::{BlockMode, Finality, Options},
     recording::Recordings,
 };
 
@@ -39,6 +39,8 @@ pub struct Info {
     pub mint: Option<Pubkey>,
     /// The duration of a slot, in milliseconds.
     pub slot_milliseconds: u64,
+    /// When blocks are made, as long as no client changes that.
+    pub blocks: BlockMode,
     /// The epoch schedule.
     pub epoch_schedule: EpochSchedule,
     /// How many transactions are kept.

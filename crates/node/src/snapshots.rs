@@ -188,6 +188,7 @@ impl Producer {
 pub(crate) fn new_forks(state: State, options: &crate::options::Options) -> Forks {
     let defaults = BankSettings::default();
     let settings = BankSettings {
+        release: options.release,
         slot_milliseconds: options.slot_milliseconds.max(1),
         log_bytes_max: options.log_bytes_max.unwrap_or(defaults.log_bytes_max),
         compute_unit_limit: options.compute_unit_limit,

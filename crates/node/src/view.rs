@@ -310,7 +310,7 @@ impl View {
 
     /// Simulates a sanitized transaction, whose signatures are not verified.
     fn simulate_sanitized(&self, transaction: &Transaction) -> Simulation {
-        match self.process(transaction) {
+        match self.process(transaction).1 {
             Ok(processed) => {
                 let accounts = processed.accounts.iter();
                 let accounts = accounts.map(|it| (it.key, it.after().cloned())).collect();
@@ -324,8 +324,8 @@ impl View {
     }
 
     /// Processes a transaction without a commit: in the open bank after the newest block, or in the
-    /// bank of this view if that is older on purpose.
-    fn process(&self, transaction: &Transaction) -> Outcome {
+    /// bank of this view if that is older on purpose. Returns that bank too.
+    pub(crate) fn process(&self, transaction: &Transaction) -> (Arc<Bank>, Outcome) {
         for _ in 0..SIMULATION_ATTEMPTS {
             let bank = match self.is_newest() {
                 true => Arc::clone(&self.shared.chain().working),
@@ -333,11 +333,12 @@ impl View {
             };
             // A bank without state was replaced meanwhile.
             if let Ok(outcome) = bank.simulate(transaction, &OPTIONS) {
-                return outcome;
+                return (bank, outcome);
             }
         }
         let tip = Arc::clone(&self.shared.chain().tip().bank);
-        tip.simulate(transaction, &OPTIONS).unwrap_or(Err(TransactionError::ClusterMaintenance))
+        let outcome = tip.simulate(transaction, &OPTIONS);
+        (tip, outcome.unwrap_or(Err(TransactionError::ClusterMaintenance)))
     }
 
     fn dropped(&self, error: TransactionError) -> Simulation {

@@ -74,7 +74,7 @@ fn slots_follow_the_clock_when_they_are_looked_at() {
     assert_eq!(later.slot(), 11);
     assert_eq!(later.block_height(), view.block_height() + 1);
     assert_ne!(later.blockhash(), view.blockhash());
-    assert_eq!(later.clock().unix_timestamp, view.clock().unix_timestamp + 4);
+    assert_eq!(later.clock().unix_timestamp, view.clock().unix_timestamp + 2);
     assert_eq!(later.clock().slot, 11);
     assert_eq!(cluster.node.block(5).unwrap_err(), NoBlock::Skipped);
     assert_eq!(cluster.node.block(12).unwrap_err(), NoBlock::NotYet);
@@ -189,7 +189,7 @@ fn the_genesis_has_mainnets_programs_and_features() {
         assert!(view.account(&program.id).is_some(), "{}", program.name);
     }
     let features = view.program_accounts(&solana_sdk_ids::feature::ID);
-    assert_eq!(features.len(), 251);
+    assert_eq!(features.len(), 252);
     let has = |address: &str| {
         let address = address.parse().unwrap();
         features.iter().any(|(key, _)| *key == address)

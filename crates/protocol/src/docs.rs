@@ -32,7 +32,7 @@ pub fn features() -> String {
         "# Features\n\n\
          Made from the rows of `crates/protocol/src/features.rs`; do not edit.\n\n\
          Only features that the runtime checks have a row; what has been active on all clusters for \
-         long is always on. Mainnet is that of October 2026.\n\n\
+         long is always on. Mainnet is that of 29 October 2026.\n\n\
          | feature | mainnet | what it does | account |\n|---|---|---|---|\n",
     );
     for feature in Feature::ALL {

@@ -9,6 +9,7 @@
 //! | [`syscalls`] | one row per syscall: arguments, gate, cost, summary |
 //! | [`cost`] | costs in compute units, and limits; [`Cost`](cost::Cost), a syscall's cost as data |
 //! | [`features`] | one row per feature: account, activation on mainnet, summary |
+//! | [`rules`] | [`Rules`](rules::Rules): features and a release; one row per change that a release brought |
 //! | [`docs`] | `docs/syscalls.md` and `docs/features.md`, made from the rows |
 
 #![forbid(unsafe_code)]
@@ -18,4 +19,5 @@
 pub mod cost;
 pub mod docs;
 pub mod features;
+pub mod rules;
 pub mod syscalls;

@@ -58,7 +58,7 @@ pub use crate::{
     index::{Invocation, Mark},
     program::{DebugFiles, ProgramView, offset_name},
     recordings::Recordings,
-    state::{CallFrame, Level, Memory, MemoryRegion, State},
+    state::{CallFrame, Level, Memory, MemoryRegion, State, region_name},
     timeline::Timeline,
     visit::{Moment, Visitor},
     writes::{Write, Writer},

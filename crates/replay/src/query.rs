@@ -70,23 +70,34 @@ pub fn answer(timeline: &Timeline, request: &str) -> Value {
         Err(error) => return json!({ "id": null, "error": format!("not JSON: {error}") }),
     };
     let id = request.get("id").cloned().unwrap_or_default();
-    match run(timeline, &request) {
+    match answer_request(timeline, &request) {
         Ok(result) => json!({ "id": id, "result": result }),
         Err(error) => json!({ "id": id, "error": error.chain() }),
     }
 }
 
-fn run(timeline: &Timeline, request: &Value) -> Result<Value, Failure> {
+fn answer_request(timeline: &Timeline, request: &Value) -> Result<Value, Failure> {
     let name = request.get("method").and_then(Value::as_str).ok_or("`method` is not text")?;
+    run(timeline, name, request.get("params").unwrap_or(&Value::Null))
+}
+
+/// Answers a question by the name of its method.
+///
+/// # Errors
+/// If there is no such method, or its parameters are not as they should be.
+pub fn run(timeline: &Timeline, name: &str, params: &Value) -> Result<Value, Failure> {
     let method = METHODS.iter().find(|it| it.name == name).ok_or_else(|| {
         let names: Vec<&str> = METHODS.iter().map(|it| it.name).collect();
         format!("there is no method `{name}`, only {}", names.join(", "))
     })?;
-    (method.run)(timeline, request.get("params").unwrap_or(&Value::Null))
+    (method.run)(timeline, params)
 }
 
-/// Returns a number: of JSON, or hexadecimal text.
-fn number(params: &Value, name: &str) -> Result<u64, Failure> {
+/// Returns a number of the parameters: of JSON, or hexadecimal text.
+///
+/// # Errors
+/// If it is missing or something else.
+pub fn number(params: &Value, name: &str) -> Result<u64, Failure> {
     let value = params.get(name).ok_or_else(|| format!("`{name}` is missing"))?;
     let digits = value.as_str().and_then(|it| it.strip_prefix("0x"));
     let number = match digits {

@@ -158,12 +158,18 @@ impl MemoryRegion {
     /// Returns what the region is for: `program`, `stack`, `heap` or `input`.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self.vaddr >> 32 {
-            0 | 1 => "program",
-            2 => "stack",
-            3 => "heap",
-            4 => "input",
-            _ => "other",
-        }
+        region_name(self.vaddr)
+    }
+}
+
+/// Returns what the region at an address is for: `program`, `stack`, `heap` or `input`.
+#[must_use]
+pub fn region_name(vaddr: u64) -> &'static str {
+    match vaddr >> 32 {
+        0 | 1 => "program",
+        2 => "stack",
+        3 => "heap",
+        4 => "input",
+        _ => "other",
     }
 }

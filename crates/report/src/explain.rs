@@ -5,13 +5,10 @@
 
 use std::path::Path;
 
-use selkie::{Pubkey, Replay};
-use selkie_inspect::{Listing, stack_use};
-use selkie_isa::{
-    failure::{Failure, OrFailure as _},
-    input,
-};
-use selkie_replay::{DebugFiles, ProgramView, ReplayFile};
+use selkie::Pubkey;
+use selkie_inspect::{Listing, is_source_file, stack_use};
+use selkie_isa::input;
+use selkie_replay::{DebugFiles, ProgramView, Timeline};
 use serde_json::{Value, json};
 
 use crate::{symbolize::Programs, trace};
@@ -22,36 +19,28 @@ const LINES_AROUND: usize = 5;
 const SOURCE_BYTES_MAX: u64 = 4 << 20;
 /// The longest line of source that is shown.
 const LINE_CHARS_MAX: usize = 300;
-/// What source files end in.
-const SOURCES: &[&str] = &["rs", "s", "S", "asm", "c", "h", "cc", "cpp", "hpp", "zig"];
 /// The size of an instruction's slot.
 const SLOT_BYTES: usize = 8;
 /// The instructions of one answer.
 const INSTRUCTIONS_MAX: usize = 2_000;
 
-/// Runs a recorded transaction again. Returns its calls, why it failed, and the place in the sources with the
-/// lines around it.
-///
-/// # Errors
-/// If the replay cannot be run.
-pub fn explain_transaction(replay: Replay) -> Result<Value, Failure> {
-    let mut file = ReplayFile::default();
-    file.push(replay);
-    let timeline = file.timeline(0).or_failure()?;
+/// Returns a transaction's calls, why it failed, and the place in the sources with the lines around it.
+#[must_use]
+pub fn explain_transaction(timeline: &Timeline) -> Value {
     let mut programs = Programs::new(debug_files());
-    programs.add(&timeline);
+    programs.add(timeline);
     let receipt = timeline.receipt();
     let name = receipt.failed_instruction.as_ref().and_then(|failed| {
         let name = programs.error_name(&failed.program_id, &failed.error, &receipt.logs)?;
         Some(name.to_string())
     });
     let failed = receipt.failed_instruction.as_ref().map(|it| it.program_id.to_string());
-    let mut value = trace::to_json(&timeline, &programs);
+    let mut value = trace::to_json(timeline, &programs);
     value["errorName"] = name.into();
     value["explanations"] = receipt.explanations().into();
     value["failedProgram"] = failed.into();
-    value["place"] = json!(trace::failure_place(&timeline, &programs));
-    value["source"] = trace::failure_backtrace(&timeline, &programs)
+    value["place"] = json!(trace::failure_place(timeline, &programs));
+    value["source"] = trace::failure_backtrace(timeline, &programs)
         .and_then(|(id, backtrace)| {
             programs.get(&id)?.view.debug_file.as_ref()?;
             let place = backtrace.place()?;
@@ -66,14 +55,14 @@ pub fn explain_transaction(replay: Replay) -> Result<Value, Failure> {
             }))
         })
         .unwrap_or_default();
-    Ok(value)
+    value["logs"] = receipt.logs.clone().into();
+    value
 }
 
 /// Returns the lines of a source file around one, with their numbers; none if it cannot be read.
 fn excerpt(path: &Path, line: u32) -> Vec<Value> {
-    let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
     let read = || input::text(path, SOURCE_BYTES_MAX).ok();
-    let Some(text) = SOURCES.contains(&extension).then(read).flatten() else { return Vec::new() };
+    let Some(text) = is_source_file(path).then(read).flatten() else { return Vec::new() };
     let line = usize::try_from(line).unwrap_or(usize::MAX);
     let first = line.saturating_sub(LINES_AROUND).max(1);
     let numbered = (1_usize..).zip(text.lines()).skip(first.saturating_sub(1));
@@ -123,7 +112,7 @@ pub fn disassemble_program(
 }
 
 /// Returns the debug files of programs that were built where the node was started.
-fn debug_files() -> DebugFiles {
+pub(crate) fn debug_files() -> DebugFiles {
     let mut files = DebugFiles::default();
     files.add_usual(Path::new(""));
     files

@@ -12,6 +12,7 @@
 //! | [`agave`] | register traces as files, as agave's tools write and read them |
 //! | [`diff`] | the first step where two runs part |
 //! | [`explain`] | why a transaction failed, and what a program consists of, as JSON for the explorer |
+//! | [`flame`] | where the compute units of a transaction go, as JSON for the explorer |
 //! | [`test_results`] | results of tests: what harnesses print, JUnit's XML |
 //! | `text` | escaping and alignment |
 
@@ -22,6 +23,7 @@ pub mod agave;
 pub mod coverage;
 pub mod diff;
 pub mod explain;
+pub mod flame;
 pub mod profile;
 pub mod symbolize;
 pub mod test_results;

@@ -1,6 +1,7 @@
 //! What the server is started with, and its limits.
 
-use core::{net::IpAddr, time::Duration};
+use core::{fmt, net::IpAddr, time::Duration};
+use std::sync::Arc;
 
 use selkie_case::Replay;
 use selkie_isa::failure::Failure;
@@ -29,19 +30,62 @@ pub struct Options {
     pub fetches: bool,
     /// What runs transactions again and lists programs, for the explorer. Without it, the methods that need it are
     /// refused.
-    pub explainer: Option<Explainer>,
+    pub explainer: Option<Arc<dyn Explainer>>,
     /// The limits.
     pub limits: Limits,
 }
 
+/// A transaction that is looked into.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// One of the node, with the state before it.
+    Replay(Box<Replay>),
+    /// The one with this number of those that [`Explainer::opened`] lists.
+    Opened(usize),
+}
+
 /// Looks into transactions and programs, with the debug information of the machine.
-#[derive(Clone, Copy, Debug)]
-pub struct Explainer {
+pub trait Explainer: fmt::Debug + Send + Sync {
     /// Runs a transaction again, and returns what `selkie_explainTransaction` answers.
-    pub explain: fn(Replay) -> Result<Value, Failure>,
+    ///
+    /// # Errors
+    /// If the replay cannot be run.
+    fn explain(&self, asked: Asked) -> Result<Value, Failure>;
+
     /// Returns what `selkie_disassembleProgram` answers of a program's address and ELF file: the instructions
     /// from a slot on, at most so many. `None` if it is no program that can be loaded.
-    pub disassemble: fn(Pubkey, Vec<u8>, usize, Option<usize>) -> Option<Value>,
+    fn disassemble(
+        &self,
+        id: Pubkey,
+        elf: Vec<u8>,
+        from: usize,
+        count: Option<usize>,
+    ) -> Option<Value>;
+
+    /// Runs a transaction again, and returns where its compute units go: what `selkie_flameTransaction` answers,
+    /// or the text of a format.
+    ///
+    /// # Errors
+    /// If the replay cannot be run, or there is no such format.
+    fn flame(&self, asked: Asked, format: Option<&str>) -> Result<Value, Failure>;
+
+    /// Answers a question of `selkie_debugTransaction` about the steps of the transaction with a name. `asked`
+    /// is called for it if it is not known from questions before; the answer is null if there is none.
+    ///
+    /// # Errors
+    /// If the replay cannot be had or run, or the question is not understood.
+    fn ask(
+        &self,
+        name: &str,
+        asked: &dyn Fn() -> Result<Option<Asked>, Failure>,
+        question: &Value,
+    ) -> Result<Value, Failure>;
+
+    /// Returns a list of transactions that are looked into instead of the node's, for `selkie_listReplays`;
+    /// `None` if the node's are.
+    fn opened(&self) -> Option<Value> {
+        None
+    }
 }
 
 impl Default for Options {

@@ -29,12 +29,14 @@ use std::{env, fmt::Write as _, fs, net::SocketAddr, path::Path, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::{SinkExt as _, StreamExt as _};
+use selkie_isa::failure::{Failure, OrFailure as _};
 use selkie_node::{
     Block, Commit, Event, Events, Fetch, Header, HistoryLimit, ManualClock, Node, Store, StoreError,
 };
-use selkie_report::explain;
-use selkie_rpc::{Addresses, Explainer, Service};
-use serde_json::Value;
+use selkie_replay::{ReplayFile, Timeline};
+use selkie_report::{explain, flame};
+use selkie_rpc::{Addresses, Asked, Explainer, Service};
+use serde_json::{Value, json};
 use solana_account::AccountSharedData;
 use solana_commitment_config::CommitmentLevel;
 use solana_hash::Hash;
@@ -214,6 +216,47 @@ impl Store for FullDisk {
     }
 }
 
+/// What the command answers by, but for the debugger.
+#[derive(Debug)]
+struct Explorer;
+
+impl Explainer for Explorer {
+    fn explain(&self, asked: Asked) -> Result<Value, Failure> {
+        Ok(explain::explain_transaction(&timeline(asked)?))
+    }
+
+    fn disassemble(
+        &self,
+        id: Pubkey,
+        elf: Vec<u8>,
+        from: usize,
+        count: Option<usize>,
+    ) -> Option<Value> {
+        explain::disassemble_program(id, elf, from, count)
+    }
+
+    fn flame(&self, asked: Asked, format: Option<&str>) -> Result<Value, Failure> {
+        flame::flame_transaction(&timeline(asked)?, format)
+    }
+
+    fn ask(
+        &self,
+        name: &str,
+        asked: &dyn Fn() -> Result<Option<Asked>, Failure>,
+        question: &Value,
+    ) -> Result<Value, Failure> {
+        let id = asked()?.map(timeline).transpose()?.map(|it| it.id().to_owned());
+        Ok(json!({ "name": name, "id": id, "asked": question }))
+    }
+}
+
+fn timeline(asked: Asked) -> Result<Timeline, Failure> {
+    match asked {
+        Asked::Replay(replay) => ReplayFile::from(*replay).timeline(0).or_failure(),
+        Asked::Opened(_) => Err("nothing was opened".into()),
+    }
+}
+
 impl World {
     /// Starts a node with these options: `history`, the transactions that are kept, `scan`, the
     /// accounts that a scan may return, `commits`, those after which the disk is full, and
@@ -221,11 +264,8 @@ impl World {
     fn start(options: &str) -> Self {
         let clock = Arc::new(ManualClock::at(Duration::from_secs(1_800_000_000)));
         let mut node = selkie_node::Options { clock: clock.clone(), ..Default::default() };
-        let explainer = Explainer {
-            explain: explain::explain_transaction,
-            disassemble: explain::disassemble_program,
-        };
-        let mut server = selkie_rpc::Options { explainer: Some(explainer), ..Default::default() };
+        let explainer = Some(Arc::new(Explorer) as Arc<dyn Explainer>);
+        let mut server = selkie_rpc::Options { explainer, ..Default::default() };
         let mut store = None;
         for option in options.split_whitespace() {
             match option.split_once('=').unwrap() {

@@ -105,7 +105,7 @@ impl Svm {
     #[must_use]
     pub fn of_case(case: &Case) -> Self {
         let mut svm = Self::new();
-        let mut state = genesis::empty_state(case.environment.features);
+        let mut state = genesis::empty_state(case.environment.rules());
         let clock = case.environment.sysvars.clock().unwrap_or_default();
         let epochs = clock.epoch..=clock.leader_schedule_epoch;
         let stake = case.environment.epoch_stake.clone();

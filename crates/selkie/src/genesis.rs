@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use selkie_bank::{BlockEnd, Genesis, Head, MAINNET_STAKE, Options, Step};
 use selkie_builtins::environment;
 use selkie_programs::accounts::WellKnownAccountSet;
-use selkie_svm::{BlockhashQueue, Environment, EpochStake, FeatureSet, Sysvars};
+use selkie_svm::{BlockhashQueue, Environment, EpochStake, Rules, Sysvars};
 
 use crate::{
     history::{CAPACITY_DEFAULT, History},
@@ -47,8 +47,9 @@ fn make() -> State {
 }
 
 /// Returns a state with the builtin programs and precompiles, but no accounts and no sysvars.
-pub(crate) fn empty_state(features: FeatureSet) -> State {
-    let environment = Environment { sysvars: Sysvars::empty(), ..environment(features) };
+pub(crate) fn empty_state(rules: Rules) -> State {
+    let Rules { features, release } = rules;
+    let environment = Environment { release, sysvars: Sysvars::empty(), ..environment(features) };
     State {
         accounts: Accounts::default(),
         blockhash_queue: BlockhashQueue::default(),

@@ -150,7 +150,7 @@ impl Journal {
     /// Ends the slot of `head`, as a block that ends with this blockhash does.
     pub(crate) fn end(&mut self, head: &Head, blockhash: Hash) {
         let mut blockhashes = core::mem::take(self.blockhash_queue_mut());
-        head.end(blockhash, true, &mut blockhashes, self);
+        head.end(blockhash, true, None, &mut blockhashes, self);
         self.state.blockhash_queue = blockhashes;
     }
 
@@ -252,6 +252,11 @@ impl HeadAccounts for Journal {
         let written = self.state.accounts.written().into_iter();
         let owned = written.filter(|(_, account)| is_owner(account.owner()));
         owned.map(|(key, account)| (key, account.clone())).collect()
+    }
+
+    fn capitalization(&self) -> u64 {
+        let written = self.state.accounts.written();
+        written.iter().map(|(_, account)| account.lamports()).fold(0, u64::saturating_add)
     }
 
     fn may_have_changed(&self, key: &Pubkey) -> bool {

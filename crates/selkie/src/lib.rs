@@ -64,6 +64,7 @@ mod receipt;
 mod recording;
 mod report;
 mod returned;
+mod rewards;
 mod send;
 mod sequence;
 mod sign;
@@ -77,14 +78,15 @@ mod time;
 pub mod token;
 mod trap;
 
+pub use selkie_bank::alpenglow;
 pub use selkie_case::{self as case, Case, Expected, Recorded, Replay, ReplayError};
 pub use selkie_layout as layout;
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
     self as runtime, AccountChange, BorrowedAccount, BranchCounters, Builtin, ComputeBudget,
     Detail, Engine, Environment, EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector,
-    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, ReturnData,
-    SignedTransaction, SyscallCall,
+    InstructionContext, InvokeContext, Loader, Machine, MemoryMap, Next, Release, ReturnData,
+    Rules, SignedTransaction, SyscallCall, UnknownRules,
     syscalls::custom::{SyscallContext, SyscallFailure},
     sysvars::SysvarError,
 };
@@ -121,6 +123,7 @@ pub use crate::{
     program_path::path_hint,
     receipt::{FailedAccount, FailedInstruction, FailedTransaction, Invocation, Receipt, Stage},
     returned::{ErrorPlace, ErrorTracer, ReturnedError},
+    rewards::NoVoteAccount,
     send::{IntoTransaction, MalformedTransaction},
     sequence::Sequence,
     sign::{address, keypair},

@@ -7,7 +7,7 @@ use selkie_builtins::{builtins, native_account, program_account};
 use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{
     Builtin, ComputeBudget, Engine, EpochStake, Feature, FeatureSet, InstructionError,
-    InvokeContext,
+    InvokeContext, Rules,
     program_cache::ProgramCache,
     syscalls::custom::{SyscallContext, SyscallFailure},
 };
@@ -19,6 +19,23 @@ use solana_sdk_ids::feature;
 use crate::{history::History, svm::Svm};
 
 impl Svm {
+    /// Replaces the rules: the features, and the release of agave whose behaviour holds in what no
+    /// feature switches. The default is mainnet's.
+    ///
+    /// ```
+    /// use selkie::{Release, Svm};
+    ///
+    /// let svm = Svm::new().with_rules("4.5".parse()?);
+    /// assert_eq!(svm.rules().release, Release::V4_5);
+    /// assert_eq!(svm.features(), Svm::new().features());
+    /// # Ok::<(), selkie::UnknownRules>(())
+    /// ```
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.journal.environment_mut().release = rules.release;
+        self.with_features(rules.features)
+    }
+
     /// Replaces the feature set. The features count as active since genesis.
     #[must_use]
     pub fn with_features(mut self, features: FeatureSet) -> Self {
@@ -129,6 +146,7 @@ impl Svm {
     #[must_use]
     pub fn with_slot_milliseconds(mut self, milliseconds: u64) -> Self {
         self.slot_milliseconds = milliseconds;
+        self.restart_nanoseconds();
         self
     }
 
@@ -192,6 +210,12 @@ impl Svm {
         self.journal.set_stakes(Stakes::constant(stake.clone(), first..=last));
         self.journal.environment_mut().epoch_stake = stake;
         self
+    }
+
+    /// Returns the rules: the active features, and the release of agave.
+    #[must_use]
+    pub fn rules(&self) -> Rules {
+        self.environment().rules()
     }
 
     /// Returns the active features.

@@ -17,10 +17,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use selkie_bank::{Stakes, sysvars::slot_history_passing};
+use selkie_bank::{Stakes, alpenglow, sysvars::slot_history_passing};
 use selkie_builtins::sysvar_account;
 use selkie_programs::accounts::{WellKnownAccount, WellKnownAccountSet};
-use selkie_svm::{EpochStake, Feature, FeatureSet, cost::ACCOUNT_BYTES_MAX, sysvars::SysvarError};
+use selkie_svm::{
+    EpochStake, Feature, FeatureSet, Release, Rules, cost::ACCOUNT_BYTES_MAX, sysvars::SysvarError,
+};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
@@ -109,6 +111,7 @@ impl Svm {
         let header = json!({
             "slot": self.slot(),
             "features": ids,
+            "release": self.rules().release.to_string(),
             "blockhash": self.latest_blockhash().to_string(),
             "lamportsPerSignature": self.environment().lamports_per_signature,
             "slotMilliseconds": self.slot_milliseconds,
@@ -175,7 +178,7 @@ fn stakes_from_json(value: &Value) -> Option<Stakes> {
     let epochs = value.get("epochs")?.as_object()?.iter();
     let epochs = epochs.map(|(epoch, value)| Some((epoch.parse().ok()?, stake(value)?)));
     let epochs = epochs.collect::<Option<_>>()?;
-    Some(Stakes { additional: stake(value.get("besides")?)?, epochs })
+    Some(Stakes { additional: stake(value.get("besides")?)?, epochs, ..Stakes::default() })
 }
 
 fn write_account(bytes: &mut Vec<u8>, key: &Pubkey, account: &AccountSharedData) {
@@ -207,7 +210,7 @@ fn read_account(bytes: &mut &[u8]) -> Option<(Pubkey, Account)> {
 
 struct Header {
     slot: u64,
-    features: FeatureSet,
+    rules: Rules,
     blockhash: Hash,
     lamports_per_signature: u64,
     slot_milliseconds: u64,
@@ -231,7 +234,13 @@ impl Header {
         }
         Some(Self {
             slot: number("slot")?,
-            features,
+            // Files of earlier versions follow the release of their time.
+            rules: Rules {
+                features,
+                release: value
+                    .get("release")
+                    .map_or(Some(Release::V4_3), |it| it.as_str()?.parse().ok())?,
+            },
             blockhash: value.get("blockhash")?.as_str()?.parse().ok()?,
             lamports_per_signature: number("lamportsPerSignature")?,
             slot_milliseconds: number("slotMilliseconds")?,
@@ -260,7 +269,7 @@ impl Header {
 
     fn restore(self, mut bytes: &[u8]) -> Result<Svm, StateFileError> {
         let mut svm = Svm::new();
-        *svm.journal.state_mut() = genesis::empty_state(self.features);
+        *svm.journal.state_mut() = genesis::empty_state(self.rules);
         svm.slot_milliseconds = self.slot_milliseconds;
         for _ in 0..self.accounts {
             let (key, account) = read_account(&mut bytes)
@@ -290,9 +299,11 @@ impl Header {
             return Err(format_error("its clock has another slot than its header"));
         }
         let epoch = svm.epoch_schedule().get_epoch(self.slot);
+        let is_alpenglow = alpenglow::genesis_slot(&svm.journal.state().accounts).is_some();
         let environment = svm.journal.environment_mut();
-        environment.epoch_stake = self.stakes.of(epoch).clone();
+        environment.epoch_stake = self.stakes.current(epoch).clone();
         environment.blockhash = self.blockhash;
+        environment.is_alpenglow = is_alpenglow;
         environment.lamports_per_signature = self.lamports_per_signature;
         svm.journal.set_stakes(self.stakes);
         svm.journal.blockhash_queue_mut().register(self.blockhash);

@@ -7,8 +7,8 @@ use core::fmt;
 use std::sync::Arc;
 
 use selkie_bank::{
-    Between, Distribution, Head, StakeAccounts, Step, sysvars::recent_blockhashes,
-    time::next_blockhash,
+    Between, Distribution, Head, SlotTimes, StakeAccounts, Step, alpenglow,
+    sysvars::recent_blockhashes, time::next_blockhash,
 };
 use solana_clock::Clock;
 use solana_hash::Hash;
@@ -109,12 +109,14 @@ impl Svm {
     /// For each epoch that ends on the way, the stake history gets the entry that a bank computes
     /// from the stake accounts (agave: `calculate_activated_stake`) and from the stake set by
     /// [`Svm::with_epoch_stake`], so delegations warm up and cool down as on mainnet.
-    /// `sol_get_epoch_stake` returns the stake of vote accounts at the start of the previous epoch;
-    /// as in agave, a vote account counts only if it has a BLS key and is rent-exempt.
+    /// `sol_get_epoch_stake` returns the stake of vote accounts at the start of the epoch; as in
+    /// agave, a vote account counts only if it has a BLS key, is rent-exempt and can pay for its
+    /// admission: 0.8 SOL, which each epoch costs it (SIMD-0357).
     ///
-    /// Rewards are neither computed nor paid: stake accounts keep their lamports, delegations and
-    /// observed credits, and the `EpochRewards` sysvar says that their distribution is over, so that
-    /// the stake program works in the first slot of an epoch, too.
+    /// The rewards of the epoch that ends are computed as a bank does, from the credits of vote accounts
+    /// ([`Svm::increment_vote_account_credits`]), and all are paid at once: the `EpochRewards` sysvar
+    /// says that their distribution is over, so that the stake program works in the first slot of an
+    /// epoch, too. The stake set by [`Svm::with_epoch_stake`] is part of the supply.
     ///
     /// # Errors
     /// If the slot is in the past.
@@ -133,18 +135,27 @@ impl Svm {
         Ok(())
     }
 
+    /// Lets *alpenclock* show the second of the clock, and the part of it that has passed after slots of
+    /// this duration.
+    pub(crate) fn restart_nanoseconds(&mut self) {
+        let accounts = &self.journal.state().accounts;
+        if alpenglow::nanoseconds(accounts).is_none() {
+            return;
+        }
+        let milliseconds = self.slot().saturating_mul(self.slot_milliseconds) % 1000;
+        let second = self.clock().unix_timestamp.saturating_mul(1000);
+        let time = second.saturating_add_unsigned(milliseconds).saturating_mul(1_000_000);
+        self.journal.set_account(alpenglow::CLOCK, Some(alpenglow::clock_account(time)));
+    }
+
     /// Returns what the next slot follows from. Every slot had a block.
     fn head(&self) -> Head {
         let state = self.journal.state();
         let slot = self.slot();
-        Head {
-            slot,
-            block_height: slot,
-            environment: Arc::clone(&state.environment),
-            stakes: Arc::clone(&state.stakes),
-            slot_milliseconds: self.slot_milliseconds,
-            hard_forks: Arc::default(),
-        }
+        let schedule = self.epoch_schedule();
+        let slot_times = SlotTimes::new(self.slot_milliseconds, &schedule, &state.accounts);
+        let (environment, stakes) = (Arc::clone(&state.environment), Arc::clone(&state.stakes));
+        Head::without_forks(slot, environment, stakes, slot_times)
     }
 
     /// Advances by `slots`, like [`Svm::warp_to_slot`].
@@ -154,7 +165,7 @@ impl Svm {
     }
 
     /// Advances to the first slot of an epoch, like [`Svm::warp_to_slot`]: stakes warm up and cool
-    /// down, no rewards are computed.
+    /// down, and the rewards of the epoch that ends are paid.
     ///
     /// # Errors
     /// If that slot is in the past.
@@ -180,6 +191,6 @@ impl Svm {
         // The unwritten accounts of mainnet's programs hold no stake.
         let written = state.accounts.written();
         let accounts = written.iter().map(|(key, account)| (key, *account));
-        StakeAccounts::new(accounts, state.environment.features, &rent)
+        StakeAccounts::new(accounts, state.environment.features, &rent, 0)
     }
 }

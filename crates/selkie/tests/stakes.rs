@@ -24,7 +24,8 @@ fn cluster() -> Svm {
     let mut svm = Svm::new();
     svm.airdrop(&staker().pubkey(), 1_000_000 * SOL).unwrap();
     let vote = keypair("vote");
-    let lamports = svm.minimum_balance_for_rent_exemption(VOTE_BYTES);
+    // Each epoch costs it 0.8 SOL.
+    let lamports = svm.minimum_balance_for_rent_exemption(VOTE_BYTES) + 100_000 * SOL;
     let payer = staker().pubkey();
     let create =
         system::create_account(&payer, &vote.pubkey(), lamports, VOTE_BYTES as u64, &ids::vote::ID);
@@ -163,7 +164,7 @@ fn stake_is_effective_one_epoch_after_delegation_and_free_one_after_deactivation
     let stake = delegated(&mut svm, "stake", 10 * SOL);
     svm.warp_to_epoch(1).unwrap();
     assert_eq!(history(&svm), [[0, MAINNET, 10 * SOL, 0]]);
-    assert_eq!(epoch_stake(&svm), (MAINNET, 0));
+    assert_eq!(epoch_stake(&svm), (MAINNET + 10 * SOL, 10 * SOL));
     svm.warp_to_epoch(2).unwrap();
     assert_eq!(history(&svm)[0], [1, MAINNET + 10 * SOL, 0, 0]);
     assert_eq!(epoch_stake(&svm), (MAINNET + 10 * SOL, 10 * SOL));
@@ -180,7 +181,6 @@ fn stake_is_effective_one_epoch_after_delegation_and_free_one_after_deactivation
     );
     svm.warp_to_epoch(5).unwrap();
     assert_eq!(history(&svm)[..2], [[4, MAINNET, 0, 0], [3, MAINNET, 0, 0]]);
-    // The stake of an epoch was effective at the start of the previous one.
     assert_eq!(epoch_stake(&svm), (MAINNET, 0));
 }
 
@@ -286,7 +286,7 @@ fn programs_see_the_stake_of_the_epoch_and_the_history() {
     let data = [keypair("vote").pubkey().to_bytes(), ids::sysvar::stake_history::ID.to_bytes()];
     let ask = Instruction { program_id: address("asks"), accounts: vec![], data: data.concat() };
     delegated(&mut svm, "stake", 10 * SOL);
-    let sums = [[0, MAINNET, 10 * SOL], [10 * SOL, MAINNET + 10 * SOL, 0]];
+    let sums = [[10 * SOL, MAINNET, 10 * SOL], [10 * SOL, MAINNET + 10 * SOL, 0]];
     for (epoch, [counts, effective, activating]) in (1..).zip(sums) {
         svm.warp_to_epoch(epoch).unwrap();
         let receipt = svm.send_instructions(std::slice::from_ref(&ask), &[&staker()]).unwrap();
@@ -312,9 +312,9 @@ fn snapshots_and_state_files_restore_stakes() {
     svm.warp_to_epoch(9).unwrap();
     assert_eq!(epoch_stake(&svm), (MAINNET, 0));
     svm.restore(&early).unwrap();
-    assert_eq!((epoch_stake(&svm), history(&svm).len()), ((MAINNET, 0), 1));
+    assert_eq!((epoch_stake(&svm), history(&svm).len()), ((MAINNET + 10 * SOL, 10 * SOL), 1));
     for mut other in [svm.clone(), Svm::from_bytes(&file).unwrap(), svm] {
-        assert_eq!(epoch_stake(&other), (MAINNET, 0));
+        assert_eq!(epoch_stake(&other), (MAINNET + 10 * SOL, 10 * SOL));
         other.warp_to_epoch(2).unwrap();
         assert_eq!((epoch_stake(&other), history(&other)), (known, entries.clone()));
     }
@@ -336,12 +336,13 @@ fn a_vote_account_without_a_bls_key_does_not_count() {
 }
 
 #[test]
-fn no_rewards_are_paid() {
+fn without_votes_no_rewards_are_paid() {
     let mut svm = cluster();
-    let stake = delegated(&mut svm, "stake", 10 * SOL);
-    let before = [stake, keypair("vote").pubkey()].map(|key| svm.account(&key));
+    let (stake, vote) = (delegated(&mut svm, "stake", 10 * SOL), keypair("vote").pubkey());
+    let before = (svm.account(&stake), svm.balance(&vote));
     svm.warp_to_epoch(600).unwrap();
-    assert_eq!(before, [stake, keypair("vote").pubkey()].map(|key| svm.account(&key)));
+    assert_eq!(before.0, svm.account(&stake));
+    assert!(svm.balance(&vote) < before.1, "it paid for its admission");
     let rewards = svm.sysvar(&ids::sysvar::epoch_rewards::ID).unwrap();
     assert_eq!(rewards.last(), Some(&0), "nor are they being distributed");
 }

@@ -52,7 +52,7 @@ pub use crate::{
         budget::{self, Fee, TransactionBudget},
         cost::{self, ComputeBudget},
         error::{self, InstructionError, SyscallError},
-        features::{self, Feature, FeatureSet},
+        features::{self, Feature, FeatureSet, Release, Rules, Ungated, UnknownRules},
         key_map::{KeyHasher, KeyMap, KeyState},
         message_id::MessageId,
         nonce,

@@ -75,10 +75,13 @@ impl Features {
 /// Returns whether this is an AMD processor before family 19h: those have `pext` in microcode.
 #[cfg(target_arch = "x86_64")]
 fn amd_before_zen3() -> bool {
-    use core::arch::x86_64::__cpuid;
-    let vendor = __cpuid(0);
+    use core::arch::x86_64;
+    // SAFETY: every processor of x86-64 has the instruction.
+    #[allow(unsafe_code, unused_unsafe, reason = "the function is safe since Rust 1.92")]
+    let cpuid = |leaf| unsafe { x86_64::__cpuid(leaf) };
+    let vendor = cpuid(0);
     let amd = (vendor.ebx, vendor.edx, vendor.ecx) == (0x6874_7541, 0x6974_6e65, 0x444d_4163);
-    let version = __cpuid(1).eax;
+    let version = cpuid(1).eax;
     let family = (version >> 8 & 15) + (version >> 20 & 0xff);
     amd && family < 0x19
 }

@@ -116,6 +116,8 @@ pub(super) const ROWS: &[Row] = &[
         "random programs beside anza's engine, for ten minutes", 10.0, work::oracle_long),
     nightly("oracle-svm-long", &["oracle-svm"],
         "random transactions beside agave's processor, for ten minutes", 10.0, work::oracle_svm_long),
+    nightly("oracle-bank", &["oracle-bank", "crates/bank"],
+        "clusters over epochs beside agave's bank", 30.0, work::oracle_bank),
     nightly("instructions", &["bench", "bench-svm"],
         "cargo xtask instructions --check", 2.0, work::instructions),
     nightly("all-instructions", &["bench", "bench-svm"],

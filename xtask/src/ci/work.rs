@@ -22,6 +22,7 @@ const WORKSPACES: &[&str] = &[
     "compat",
     "fuzz",
     "oracle",
+    "oracle-bank",
     "oracle-svm",
     "tests/clients/rust",
 ];
@@ -218,6 +219,17 @@ pub(super) fn oracle_svm(setting: &Setting) -> Result<()> {
 
 pub(super) fn oracle_svm_long(_: &Setting) -> Result<()> {
     succeed(agave("run").args(["--", "run", "--seconds", "600", "--threads", "2"]))
+}
+
+/// Clusters of 300 slots. Its own toolchain file names the compiler that agave's crates need.
+pub(super) fn oracle_bank(_: &Setting) -> Result<()> {
+    // Not the cargo that runs this, which is of the repository's toolchain.
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args(["run", "--locked", "--", "12", "300"])
+        .current_dir(repository().join("oracle-bank"));
+    cargo.env_remove("RUSTUP_TOOLCHAIN");
+    succeed(&mut cargo)
 }
 
 /// Cargo in the folder `oracle-svm`. Agave's crates declare a newer compiler than they need.

@@ -1,7 +1,7 @@
 //! The `Close` instruction of loader v3: closes a buffer or a program, and pays out its lamports.
 
 use selkie_layout::loader::UNINITIALIZED_BYTES;
-use selkie_svm::{InstructionError, InvokeContext, ProgramEntry, Pubkey};
+use selkie_svm::{InstructionError, InvokeContext, ProgramEntry, Pubkey, Ungated};
 
 use super::{
     AuthorityMessages, check_authority,
@@ -25,7 +25,9 @@ pub(super) fn close(context: &mut InvokeContext<'_>) -> Result<(), InstructionEr
         return refuse(context, why, InstructionError::InvalidArgument);
     }
     let state = state::at(context, CLOSED)?;
-    context.borrow(CLOSED)?.set_data_len(UNINITIALIZED_BYTES)?;
+    if !context.follows(Ungated::CloseResizesLast) {
+        context.borrow(CLOSED)?.set_data_len(UNINITIALIZED_BYTES)?;
+    }
     match state {
         State::Uninitialized => {
             pay_out(context)?;
@@ -92,8 +94,11 @@ fn close_with_authority(
     store(&mut context.borrow(CLOSED)?, &State::Uninitialized.write())
 }
 
+/// Moves the lamports of the closed account to the recipient, and resizes it.
 fn pay_out(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let lamports = context.borrow(CLOSED)?.lamports();
     context.borrow(RECIPIENT)?.add_lamports(lamports)?;
-    context.borrow(CLOSED)?.set_lamports(0)
+    let mut closed = context.borrow(CLOSED)?;
+    closed.set_lamports(0)?;
+    closed.set_data_len(UNINITIALIZED_BYTES)
 }

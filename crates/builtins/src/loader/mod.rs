@@ -29,7 +29,7 @@ pub(crate) use self::{
 };
 use crate::{
     checks::{is_signer, refuse},
-    wire::store,
+    wire::{Malformed, Reader, store},
 };
 
 /// The cost of every instruction of loader v3.
@@ -37,7 +37,10 @@ pub(crate) const V3_COMPUTE_UNITS: u64 = 2370;
 
 pub(crate) fn process_v3(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let data = context.instruction().data.clone();
-    let instruction = LoaderInstruction::read(&data);
+    let instruction = match context.has(Feature::UnboundLoaderV3InstructionData) {
+        true => read_unbound(&data),
+        false => LoaderInstruction::read(&data),
+    };
     match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
         LoaderInstruction::InitializeBuffer {} => initialize_buffer(context),
         LoaderInstruction::Write { offset, bytes } => write(context, offset, bytes),
@@ -54,6 +57,18 @@ pub(crate) fn process_v3(context: &mut InvokeContext<'_>) -> Result<(), Instruct
             extend::extend(context, additional_bytes)
         }
     }
+}
+
+/// Reads an instruction of any length. Only that of `Write` can exceed a packet (SIMD-0648).
+fn read_unbound(data: &[u8]) -> Result<LoaderInstruction<'_>, Malformed> {
+    const WRITE: u32 = 1;
+    let mut reader = Reader::new(data);
+    if reader.u32() != Ok(WRITE) {
+        return LoaderInstruction::read(data);
+    }
+    let offset = reader.u32()?;
+    let len = usize::try_from(reader.u64()?).map_err(|_| Malformed)?;
+    Ok(LoaderInstruction::Write { offset, bytes: reader.bytes(len)? })
 }
 
 fn initialize_buffer(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {

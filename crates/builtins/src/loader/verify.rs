@@ -2,7 +2,7 @@
 
 use selkie_svm::{
     Feature, InstructionError, InvokeContext, LoadError, Loader, Program, ProgramEntry, Pubkey,
-    Purpose, elf_environment,
+    Purpose, Ungated, elf_environment,
 };
 
 use super::state::{BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES};
@@ -83,7 +83,14 @@ pub(super) fn check_final(
     // The version is in `e_flags` of the ELF header; a file that is too short passes.
     let flags = account.data().get(PROGRAM_DATA_HEADER_BYTES.saturating_add(48)..);
     match flags.and_then(|it| it.first_chunk()).map(|it| u32::from_le_bytes(*it)) {
-        Some(version) if version < VERSION_MIN_FINAL => Err(InstructionError::InvalidAccountData),
+        Some(version) if version < VERSION_MIN_FINAL => {
+            if context.follows(Ungated::FinalizingNamesVersion) {
+                context.log(format!(
+                    "Program targets SBPF V{version}, but finalizing requires SBPF V3 or newer"
+                ));
+            }
+            Err(InstructionError::InvalidAccountData)
+        }
         _ => Ok(()),
     }
 }

@@ -90,11 +90,14 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
         }
         VoteInstruction::TowerSync { tower_sync }
         | VoteInstruction::TowerSyncSwitch { tower_sync, .. } => {
+            if context.environment().is_alpenglow {
+                return Err(InstructionError::InvalidInstructionData);
+            }
             update_tower(context, tower_sync.tower.0)
         }
         VoteInstruction::Withdraw { lamports } => withdraw(context, lamports),
         VoteInstruction::InitializeV2 { init } => initialize_v2(context, &init),
-        // Disabled until block revenue sharing is active (SIMD-0123).
+        // Refused whatever features are active (agave: since 4.4).
         VoteInstruction::DepositDelegatorRewards { .. } => {
             Err(InstructionError::InvalidInstructionData)
         }
@@ -379,7 +382,7 @@ fn update_collector(
 }
 
 fn check_legacy(context: &InvokeContext<'_>) -> Result<(), InstructionError> {
-    if context.has(Feature::DeprecateLegacyVoteInstructions) {
+    if context.has(Feature::DeprecateLegacyVoteInstructions) || context.environment().is_alpenglow {
         return Err(InstructionError::InvalidInstructionData);
     }
     Ok(())

@@ -171,7 +171,7 @@ impl VoteState {
         Ok(Some((version, state)))
     }
 
-    fn write(&self) -> Vec<u8> {
+    pub(super) fn write(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(VOTE_ACCOUNT_BYTES);
         let mut write = |field: &[u8]| bytes.extend_from_slice(field);
         write(&3_u32.to_le_bytes());

@@ -17,3 +17,10 @@ pub(super) struct LandedVote {
     pub(super) latency: u8,
     pub(super) lockout: Lockout,
 }
+
+impl LandedVote {
+    /// Returns a vote for a slot without confirmations by later ones.
+    pub(super) fn first(slot: u64) -> Self {
+        Self { latency: 0, lockout: Lockout { slot, confirmation_count: 1 } }
+    }
+}

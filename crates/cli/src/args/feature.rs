@@ -1,24 +1,35 @@
-//! Features that are switched on the command line.
+//! Rules that are chosen on the command line, and features that are switched.
 
 use clap::Args;
 use selkie_isa::suggest::nearest;
-use selkie_svm::{Feature, FeatureSet};
+use selkie_svm::{Feature, FeatureSet, Rules};
 
-/// Features to switch, of those that are active otherwise.
+/// The rules of a run, and features to switch of those that are active otherwise.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FeatureArgs {
+    /// The rules: `mainnet`, those of a day (`mainnet@2026-09-01`), `testnet`, `devnet`, or a release
+    /// of agave (`4.5`); docs/protocol.md lists what differs [default: mainnet]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rules: Option<Rules>,
+
     /// Enable or disable a feature; docs/features.md lists them
     #[arg(long, value_name = "NAME=on|off", value_parser = parse_feature)]
     pub(crate) feature: Vec<(Feature, bool)>,
 }
 
 impl FeatureArgs {
-    /// Returns the features that are active with these switches.
-    pub(crate) fn of(&self, base: FeatureSet) -> FeatureSet {
-        self.feature.iter().fold(base, |features, &(feature, is_on)| match is_on {
-            true => features.with(feature),
-            false => features.without(feature),
-        })
+    /// Returns the rules that are chosen, or else `base`, with these switches.
+    pub(crate) fn of(&self, base: Rules) -> Rules {
+        let rules = self.rules.unwrap_or(base);
+        let features = self.feature.iter().fold(rules.features, switch);
+        Rules { features, ..rules }
+    }
+}
+
+fn switch(features: FeatureSet, &(feature, is_on): &(Feature, bool)) -> FeatureSet {
+    match is_on {
+        true => features.with(feature),
+        false => features.without(feature),
     }
 }
 
@@ -29,12 +40,17 @@ fn parse_feature(text: &str) -> Result<(Feature, bool), String> {
         "off" => false,
         other => return Err(format!("`{other}` is neither `on` nor `off`")),
     };
+    Ok((parse_name(name)?, is_on))
+}
+
+/// Finds a feature by its name, in any spelling, or by its address.
+pub(crate) fn parse_name(name: &str) -> Result<Feature, String> {
     let plain = |name: &str| name.replace(['-', '_'], "").to_lowercase();
     let is_it = |feature: &&Feature| {
         plain(&format!("{feature:?}")) == plain(name) || feature.address().to_string() == name
     };
     let found = Feature::ALL.iter().find(is_it).copied();
-    found.map(|feature| (feature, is_on)).ok_or_else(|| {
+    found.ok_or_else(|| {
         let names: Vec<String> = Feature::ALL.iter().map(|it| format!("{it:?}")).collect();
         match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("unknown feature `{name}`: did you mean `{near}`?"),

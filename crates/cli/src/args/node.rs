@@ -78,7 +78,7 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) reset: bool,
 
-    /// Duration of a slot, in milliseconds [default: 400]
+    /// Duration of a slot, in milliseconds [default: 200]
     #[arg(long, value_name = "MILLISECONDS", visible_alias = "slot-time")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slot_milliseconds: Option<u64>,
@@ -113,7 +113,13 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<String>,
 
-    /// Features at genesis: `mainnet`, `all`, or a file with their addresses [default: mainnet]
+    /// The rules: `mainnet`, those of a day (`mainnet@2026-09-01`), `testnet`, `devnet`, or a release
+    /// of agave (`4.5`) [default: mainnet]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rules: Option<String>,
+
+    /// Features at genesis: `mainnet`, `all`, or a file with their addresses [default: those of --rules]
     #[arg(long, value_name = "SET")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) features: Option<String>,
@@ -122,6 +128,11 @@ pub(crate) struct NodeArgs {
     #[arg(long, value_name = "FEATURE", num_args = 1.., visible_alias = "disable-feature")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) deactivate_feature: Vec<String>,
+
+    /// Add features to those of --features, by their names or addresses
+    #[arg(long, value_name = "FEATURE", num_args = 1..)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) feature: Vec<String>,
 
     /// The faucet's balance in SOL; 0 for no faucet [default: 500000000]
     #[arg(long, value_name = "SOL")]
@@ -132,6 +143,16 @@ pub(crate) struct NodeArgs {
     #[arg(long, value_name = "ADDRESS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mint: Option<String>,
+
+    /// Give an address, or that of a key file, a balance in lamports
+    #[arg(long, num_args = 2, value_names = ["ADDRESS", "LAMPORTS"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) airdrop: Vec<String>,
+
+    /// Load accounts from files of `surfnet_exportSnapshot`; the last file wins
+    #[arg(long, value_name = "FILE", num_args = 1.., value_hint = ValueHint::FilePath)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) snapshot: Vec<PathBuf>,
 
     /// Load an account from a file of `solana account --output json`, which is looked for in
     /// tests/fixtures too; `-` takes its address from the file
@@ -422,7 +443,7 @@ pub(crate) enum LogFormatArg {
 pub(crate) enum FinalityArg {
     /// At once
     Immediate,
-    /// After 1 and 32 slots, as on a real cluster
+    /// After 1 slot, as on a real cluster
     Realistic,
 }
 

@@ -8,7 +8,7 @@ use super::STYLES;
 
 /// Each group's title and its commands. A build may lack some of them; they are left out of its help.
 pub(super) const GROUPS: &[(&str, &[&str])] = &[
-    ("Project", &["new", "build", "test", "check", "fmt"]),
+    ("Project", &["new", "build", "test", "check", "fmt", "switch", "link-names"]),
     (
         "Run and debug",
         &["run", "trace", "diff-trace", "inspect", "profile", "coverage", "debug", "fuzz"],

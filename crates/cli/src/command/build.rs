@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Parser, ValueHint};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     args::{AssemblerArgs, feature::FeatureArgs},
@@ -125,7 +125,29 @@ pub(crate) fn for_tests(ui: &mut Ui, folder: &Path) -> Result<bool> {
     Ok(built.iter().all(|it| it["program"].is_string()))
 }
 
+/// Builds by the arguments of a command line, and returns what `--json` shows of each program.
+pub(crate) fn by_arguments(ui: &mut Ui, arguments: &[String]) -> Result<Vec<Value>> {
+    let words = std::iter::once("build").chain(arguments.iter().map(String::as_str));
+    build(ui, &Alone::try_parse_from(words)?.args)
+}
+
 pub(crate) fn run(ui: &mut Ui, args: &BuildArgs) -> Result<Status> {
+    let built = build(ui, args)?;
+    let (list, one) = if args.object { ("objects", "object") } else { ("programs", "program") };
+    let success = built.iter().all(|it| it[one].is_string());
+    if ui.json {
+        let failed = built.iter().filter(|it| !it[one].is_string()).count();
+        let mut report = json!({ "success": success, list: built });
+        if failed > 0 {
+            report["error"] = json!(format!("{} not built", count(failed, one)));
+        }
+        ui.object(&report)?;
+    }
+    Ok(Status::of(success))
+}
+
+/// Builds each of the paths.
+fn build(ui: &mut Ui, args: &BuildArgs) -> Result<Vec<Value>> {
     if args.output.is_some() && args.paths.len() > 1 {
         return Err(anyhow!("--output names one file, but several sources are given"))
             .advise("use --out-dir");
@@ -144,15 +166,5 @@ pub(crate) fn run(ui: &mut Ui, args: &BuildArgs) -> Result<Status> {
             built.push(source::build(ui, path, args)?);
         }
     }
-    let (list, one) = if args.object { ("objects", "object") } else { ("programs", "program") };
-    let success = built.iter().all(|it| it[one].is_string());
-    if ui.json {
-        let failed = built.iter().filter(|it| !it[one].is_string()).count();
-        let mut report = json!({ "success": success, list: built });
-        if failed > 0 {
-            report["error"] = json!(format!("{} not built", count(failed, one)));
-        }
-        ui.object(&report)?;
-    }
-    Ok(Status::of(success))
+    Ok(built)
 }

@@ -7,8 +7,7 @@ use selkie_elf::{ElfError, Environment, Executable};
 use selkie_inspect::{SourceMap, StackUse, stack_use};
 use selkie_isa::symbol::murmur3;
 use selkie_svm::{
-    FeatureSet, LoadError, Purpose, RefusedFile, check_file, elf_environment,
-    syscalls::explain_unknown,
+    LoadError, Purpose, RefusedFile, Rules, check_file, elf_environment, syscalls::explain_unknown,
 };
 use selkie_vm::VerifyError;
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
         return Ok(Status::Failure);
     };
     let purpose = if args.execution { Purpose::Execution } else { Purpose::Deployment };
-    let features = args.features.of(FeatureSet::mainnet());
+    let features = args.features.of(Rules::mainnet()).features;
     let executable = match check_file(&file.elf, features, purpose) {
         Ok(executable) => executable,
         Err(refused) => return refuse(ui, &args.program, &file.source_map(), &refused),

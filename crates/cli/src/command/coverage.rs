@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
+use selkie_inspect::is_source_file;
 use selkie_isa::input;
 use selkie_report::{
     Coverage,
@@ -32,9 +33,6 @@ const FUNCTIONS_SHOWN: usize = 20;
 
 /// The longest source that a page shows.
 const SOURCE_BYTES_MAX: u64 = 64 << 20;
-
-/// The ends of the names of sources that a page shows from outside of the folder.
-const SOURCE_EXTENSIONS: &[&str] = &["rs", "c", "h", "cc", "cpp", "cxx", "hpp", "s", "asm"];
 
 pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
     let output = args.output.as_ref().map(|path| Ok::<_, anyhow::Error>((path, format(path)?)));
@@ -119,9 +117,7 @@ fn is_inside(folder: &Path, path: &Path) -> bool {
 /// Returns the text of a file that debug information names, for a page that shows it. Outside of the
 /// folder, only files that are named as sources are, and without detours, are read.
 fn source(folder: &Path, path: &Path) -> Option<String> {
-    let is_source = path.extension().and_then(|it| it.to_str()).is_some_and(|extension| {
-        SOURCE_EXTENSIONS.iter().any(|it| it.eq_ignore_ascii_case(extension))
-    });
+    let is_source = is_source_file(path);
     let is_plain = path.is_file() && !path.components().any(|it| it == Component::ParentDir);
     let is_readable = is_inside(folder, path) || is_source && is_plain;
     is_readable.then(|| input::text(&folder.join(path), SOURCE_BYTES_MAX).ok()).flatten()

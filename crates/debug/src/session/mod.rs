@@ -72,11 +72,14 @@ pub struct Program {
 impl Program {
     /// Returns the name of the function that contains an instruction, inlined calls apart.
     pub(crate) fn function_at(&self, pc: u32) -> String {
-        if let Some((_, name)) = self.info.symbol_at(pc) {
-            return name;
-        }
         let found = self.file.functions.range(..=pc).next_back();
-        found.map_or_else(|| format!("slot {pc}"), |(_, name)| demangle(name))
+        match (self.info.symbol_at(pc), found) {
+            // Symbols of a stripped program are those that it exports: others lie between them.
+            (Some((start, name)), found) if found.is_none_or(|(at, _)| start >= *at) => name,
+            (_, Some((_, name))) => demangle(name),
+            (Some((_, name)), None) => name,
+            (None, None) => format!("slot {pc}"),
+        }
     }
 }
 
@@ -214,8 +217,9 @@ impl Session {
 
     /// Sets whether steps stop in the standard library and in other packages.
     pub fn step_into_libraries(&mut self, is_on: bool) {
-        self.model.steps_into_libraries = is_on;
-        self.model.spots.borrow_mut().clear();
+        if core::mem::replace(&mut self.model.steps_into_libraries, is_on) != is_on {
+            self.model.spots.borrow_mut().clear();
+        }
     }
 
     /// Sets whether log lines are shown as they are, with their control characters and line breaks.

@@ -15,7 +15,7 @@ use solana_signer::Signer;
 use solana_transaction::versioned::VersionedTransaction;
 
 pub(crate) const SOL: u64 = 1_000_000_000;
-pub(crate) const SLOT: Duration = Duration::from_millis(400);
+pub(crate) const SLOT: Duration = Duration::from_millis(selkie_node::SLOT_MILLISECONDS);
 
 /// A node and its clock.
 pub(crate) struct Cluster {

@@ -34,7 +34,7 @@ pub(crate) struct Call<'a> {
     /// Limits on what one request may ask for.
     pub(crate) limits: &'a Limits,
     /// What runs transactions again and lists programs.
-    pub(crate) explainer: Option<Explainer>,
+    pub(crate) explainer: Option<&'a dyn Explainer>,
     /// Texts of leader schedules.
     pub(crate) schedules: &'a Schedules,
     /// Who waits for notifications.

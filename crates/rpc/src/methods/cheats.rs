@@ -286,7 +286,13 @@ pub(super) fn recent_transactions(call: &Call<'_>, params: &mut Params) -> Resul
 
 pub(super) fn node_info(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
     let info = call.node.info();
+    let blocks = match info.blocks {
+        BlockMode::OnDemand => "onDemand",
+        BlockMode::Interval => "interval",
+        BlockMode::Manual => "manual",
+    };
     Ok(json!({
+        "blocks": blocks,
         "created": info.created,
         "fetchedAccounts": call.node.fetched_accounts().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "faucet": info.faucet.map(|key| key.to_string()),

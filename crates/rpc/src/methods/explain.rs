@@ -1,22 +1,109 @@
 //! Why a transaction failed and what a program consists of, by what the server was given for that.
 
+use selkie_isa::failure::{Failure, OrFailure as _};
+use selkie_node::SimulateOptions;
 use serde::Deserialize;
 use serde_json::Value;
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
+use solana_transaction::versioned::VersionedTransaction;
 
-use crate::{error::RpcError, methods::call::Call, options::Explainer, params::Params};
+use crate::{
+    config::TransactionEncoding,
+    error::RpcError,
+    methods::{call::Call, wire},
+    options::{Asked, Explainer},
+    params::{Params, parse_signature},
+};
 
-/// Runs a landed transaction again, and returns its calls and where in the sources it failed; null if it
-/// is not in the history.
+/// What the names of transactions begin with that `selkie inspect` has opened; their number follows.
+const OPENED: &str = "replay-";
+/// The most characters of a signature in base58.
+const SIGNATURE_CHARS_MAX: usize = 88;
+
+/// Runs a transaction again, and returns its calls and where in the sources it failed; null if it is not in the
+/// history.
 pub(super) fn explain_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
-    let signature: Signature = params.signature(0)?;
-    let explainer = explainer(call)?;
-    let replay = call.node.replay(&signature);
-    let replay = replay.map_err(|error| RpcError::refused(error.to_string()))?;
-    let Some(replay) = replay else { return Ok(Value::Null) };
-    (explainer.explain)(replay).map_err(|error| RpcError::refused(error.to_string()))
+    let (explainer, wanted) = (explainer(call)?, Wanted::read(params)?);
+    let Some(asked) = wanted.find(call).map_err(refused)? else { return Ok(Value::Null) };
+    explainer.explain(asked).map_err(refused)
+}
+
+/// Runs a transaction again, and returns where its compute units go; null if it is not in the history.
+pub(super) fn flame_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let (explainer, wanted) = (explainer(call)?, Wanted::read(params)?);
+    let format: Option<String> = params.optional(1)?;
+    let Some(asked) = wanted.find(call).map_err(refused)? else { return Ok(Value::Null) };
+    explainer.flame(asked, format.as_deref()).map_err(refused)
+}
+
+/// Answers a question about the steps of a transaction; null if it is not in the history.
+pub(super) fn debug_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let (explainer, wanted) = (explainer(call)?, Wanted::read(params)?);
+    let question: Value = params.required(1)?;
+    let text = params.peek(0).as_str().unwrap_or_default();
+    let name = match &wanted {
+        // After a revert it may land again, in another state.
+        Wanted::Landed(signature) => match call.node.transaction(signature) {
+            Some(landed) => format!("{text} in slot {}", landed.slot),
+            None => return Ok(Value::Null),
+        },
+        Wanted::Simulated(_) | Wanted::Opened(_) => text.to_owned(),
+    };
+    explainer.ask(&name, &|| wanted.find(call), &question).map_err(refused)
+}
+
+/// The transaction that is asked about.
+enum Wanted {
+    /// The one that has landed with a signature.
+    Landed(Signature),
+    /// One in base64, which is simulated with the newest blockhash and without signatures.
+    Simulated(Box<VersionedTransaction>),
+    /// One of those that `selkie inspect` has opened.
+    Opened(usize),
+}
+
+impl Wanted {
+    /// Reads the first parameter.
+    fn read(params: &Params) -> Result<Self, RpcError> {
+        let text = params.peek(0).as_str();
+        let text = text.ok_or_else(|| {
+            RpcError::invalid_params("the transaction is neither a signature nor base64")
+        })?;
+        if let Some(number) = text.strip_prefix(OPENED).and_then(|it| it.parse().ok()) {
+            return Ok(Self::Opened(number));
+        }
+        if text.len() <= SIGNATURE_CHARS_MAX {
+            return parse_signature(text).map(Self::Landed);
+        }
+        let transaction = wire::transaction(text, Some(TransactionEncoding::Base64))?;
+        Ok(Self::Simulated(Box::new(transaction)))
+    }
+
+    /// Returns the transaction; `None` if it is not in the history.
+    fn find(&self, call: &Call<'_>) -> Result<Option<Asked>, Failure> {
+        let replay = match self {
+            Self::Opened(number) => return Ok(Some(Asked::Opened(*number))),
+            Self::Landed(signature) => call.node.replay(signature).or_failure()?,
+            Self::Simulated(transaction) => {
+                let options = SimulateOptions { verify_signatures: false, replace_blockhash: true };
+                let view = call.node.view(CommitmentLevel::Processed);
+                Some(view.replay(transaction, &options).or_failure()?)
+            }
+        };
+        Ok(replay.map(|it| Asked::Replay(Box::new(it))))
+    }
+}
+
+/// Returns the transactions that the server looks into instead of the node's; null if it is a node's.
+pub(super) fn list_replays(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
+    Ok(call.explainer.and_then(Explainer::opened).unwrap_or_default())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors, which are passed by value")]
+fn refused(failure: Failure) -> RpcError {
+    RpcError::refused(failure.chain())
 }
 
 /// Which instructions of a program an answer has.
@@ -33,12 +120,11 @@ pub(super) fn disassemble_program(call: &Call<'_>, params: &mut Params) -> Resul
     let Page { from, count } = params.or_default(1)?;
     let explainer = explainer(call)?;
     let view = call.node.view(CommitmentLevel::Processed);
-    let listed =
-        view.program_elf(&id).and_then(|elf| (explainer.disassemble)(id, elf, from, count));
+    let listed = view.program_elf(&id).and_then(|elf| explainer.disassemble(id, elf, from, count));
     Ok(listed.unwrap_or_default())
 }
 
-fn explainer(call: &Call<'_>) -> Result<Explainer, RpcError> {
+fn explainer<'a>(call: &Call<'a>) -> Result<&'a dyn Explainer, RpcError> {
     call.explainer
         .ok_or_else(|| RpcError::refused("this server reads no debug information".to_owned()))
 }

@@ -8,6 +8,7 @@ mod explain;
 mod history;
 mod schedules;
 mod sending;
+mod surfnet;
 mod table;
 mod tokens;
 mod traces;

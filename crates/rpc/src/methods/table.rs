@@ -4,7 +4,7 @@
 use crate::methods::{
     accounts,
     call::{Handler, TextHandler, ValueHandler},
-    cheats, cluster, explain, history, sending, tokens, traces, votes,
+    cheats, cluster, explain, history, sending, surfnet, tokens, traces, votes,
 };
 
 /// Who may call a method.
@@ -157,7 +157,7 @@ pub const METHODS: &[Method] = &[
 
     cheat("selkie_setAccount", "surfnet_setAccount", "pubkey, account", "null; the fields `lamports`, `data` (hex, or text and encoding), `owner`, `executable` that are absent stay", cheats::set_account),
     cheat("selkie_setBalance", "", "pubkey, lamports", "the slot", cheats::set_balance),
-    cheat("selkie_setTokenAccount", "surfnet_setTokenAccount", "owner, mint, account, [program]", "the address of the owner's associated token account, which is then as the token program makes it, and the mint's supply with it", cheats::set_token_account),
+    cheat("selkie_setTokenAccount", "", "owner, mint, account, [program]", "the address of the owner's associated token account, which is then as the token program makes it, and the mint's supply with it", cheats::set_token_account),
     cheat("selkie_setProgram", "", "program, elf, [authority]", "the slot; the ELF file is base64, and is checked", cheats::set_program),
     cheat("selkie_timeTravel", "surfnet_timeTravel", "target", "the epoch info after going to `{slot}`, `{epoch}` or `{timestamp}` (or `absoluteSlot`, …), forward only", cheats::time_travel),
     cheat("selkie_pauseClock", "surfnet_pauseClock", "", "the epoch info", cheats::pause_clock),
@@ -170,16 +170,22 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_impersonate", "", "pubkey, on", "null; signatures of the address are not checked", cheats::impersonate),
     cheat("selkie_impersonateAll", "", "on", "null; no signature is checked", cheats::impersonate_all),
     cheat("selkie_setFeature", "", "feature, slot", "null; active from the first block at or after the slot", cheats::set_feature),
-    cheat("selkie_reset", "surfnet_resetNetwork", "", "the slot, back at genesis", cheats::reset),
+    cheat("selkie_reset", "", "", "the slot, back at genesis", cheats::reset),
     Method { access: Access::Loopback, ..written("selkie_dumpState", "", "the whole state with its history, as text", cheats::dump_state) },
     cheat("selkie_loadState", "", "state", "the slot", cheats::load_state),
     cheat("selkie_traceTransaction", "", "signature", "call tree with compute units per call, and changes of accounts; null if unknown", traces::trace_transaction),
     cheat("selkie_profileTransaction", "", "transaction, [config]", "the same of a simulation; the transaction is base64", traces::profile_transaction),
     cheat("selkie_replayTransaction", "", "signature", "the replay file of a landed transaction, as text; null if unknown, an error if the state before it is not kept", traces::replay_transaction),
-    cheat("selkie_explainTransaction", "", "signature", "where a landed transaction failed in sources that are on this machine, from running it again; null if unknown", explain::explain_transaction),
+    cheat("selkie_explainTransaction", "", "transaction", "where a transaction failed, by signature or simulated from base64, in sources that are on this machine; null if unknown", explain::explain_transaction),
+    cheat("selkie_flameTransaction", "", "transaction, [format]", "where the compute units of a transaction go, by signature or simulated from base64: a tree of frames; or the text of a format of `selkie profile`", explain::flame_transaction),
+    cheat("selkie_debugTransaction", "", "transaction, question", "the answer to a question about the steps of a transaction, by signature or simulated from base64: see [the debugger's questions](cheatcodes.md#steps)", explain::debug_transaction),
+    cheat("selkie_listReplays", "", "", "the transactions that `selkie inspect` has opened, whose names are `replay-` and their number; null on a node", explain::list_replays),
     cheat("selkie_disassembleProgram", "", "program, [config]", "a program's version, functions with their stack use, and instructions with their lines: 2,000, or `{from, count}`", explain::disassemble_program),
     cheat("selkie_recentTransactions", "surfnet_getLocalSignatures", "[limit]", "signature, error and logs of the newest transactions", cheats::recent_transactions),
-    cheat("selkie_nodeInfo", "surfnet_getSurfnetInfo", "", "what the node was started with", cheats::node_info),
+    cheat("selkie_nodeInfo", "", "", "what the node was started with", cheats::node_info),
+    cheat("surfnet_getSurfnetInfo", "", "", "no runbooks, and a start that is done, for Anchor, which waits for both", surfnet::info),
+    cheat("surfnet_resetNetwork", "", "", "null, after `selkie_reset`", surfnet::reset_network),
+    cheat("surfnet_setTokenAccount", "", "owner, mint, account, [program]", "null, after `selkie_setTokenAccount`", surfnet::set_token_account),
 ];
 
 /// A subscription. Its methods are its name with `Subscribe` and `Unsubscribe`, its notifications
@@ -227,7 +233,10 @@ pub struct UnsupportedRow {
 /// Methods of other servers that answer with error -32601.
 pub const UNSUPPORTED: &[UnsupportedRow] = &[
     UnsupportedRow { name: "voteSubscribe", reason: "there are no votes" },
-    UnsupportedRow { name: "getAgGenesisCert", reason: "there is no Alpenglow" },
+    UnsupportedRow {
+        name: "getAgGenesisCert",
+        reason: "not yet; read the account of the certificate",
+    },
     UnsupportedRow {
         name: "getTransactionsForAddress",
         reason: "not yet; use getSignaturesForAddress",

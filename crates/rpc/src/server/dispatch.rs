@@ -246,7 +246,7 @@ async fn run(
             addresses,
             fetches: *fetches,
             limits,
-            explainer: *explainer,
+            explainer: explainer.as_deref(),
             schedules,
             subscribers: &subscribers,
         };

@@ -73,8 +73,9 @@ impl BlockhashQueue {
         {
             self.recent.pop_oldest();
         }
-        let is_old = |it: &mut Processed| age(it.since) > NONCE_SLOTS;
-        while self.processed.pop_front_if(is_old).is_some() {}
+        while self.processed.front().is_some_and(|it| age(it.since) > NONCE_SLOTS) {
+            self.processed.pop_front();
+        }
     }
 
     /// Drops all blockhashes, with the transactions processed under them.

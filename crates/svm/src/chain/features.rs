@@ -1,10 +1,13 @@
-//! The features of a cluster, by the rows of [`selkie_protocol::features`].
+//! The rules of a cluster, by the rows of [`selkie_protocol::features`] and [`selkie_protocol::rules`].
 
 use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::feature;
 
-pub use selkie_protocol::features::{Feature, FeatureSet};
+pub use selkie_protocol::{
+    features::{Feature, FeatureSet},
+    rules::{Release, Rules, Ungated, UnknownRules},
+};
 
 /// Returns the features that a cluster's feature accounts activate: those whose account has a slot
 /// of activation. Accounts of other owners are ignored.

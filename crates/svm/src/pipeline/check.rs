@@ -17,7 +17,7 @@ use crate::{
         blockhash_queue::BlockhashQueue,
         budget::{Requests, TransactionBudget},
         cost::{ACCOUNT_LOCKS_MAX, ACCOUNT_LOCKS_MAX_RAISED},
-        features::{Feature, FeatureSet},
+        features::{Feature, FeatureSet, Ungated},
         nonce::{Nonce, durable_nonce},
         transaction::{Transaction, has_duplicate},
     },
@@ -151,10 +151,15 @@ pub fn account_locks_max(features: FeatureSet) -> usize {
 }
 
 fn check_locks(keys: &[Pubkey], environment: &Environment) -> Result<(), TransactionError> {
-    if keys.len() > account_locks_max(environment.features) {
+    let has_too_many = keys.len() > account_locks_max(environment.features);
+    if has_too_many && !environment.rules().has(Ungated::DuplicatesBeforeLocks) {
         return Err(TransactionError::TooManyAccountLocks);
     }
-    if has_duplicate(keys) { Err(TransactionError::AccountLoadedTwice) } else { Ok(()) }
+    match has_duplicate(keys) {
+        true => Err(TransactionError::AccountLoadedTwice),
+        false if has_too_many => Err(TransactionError::TooManyAccountLocks),
+        false => Ok(()),
+    }
 }
 
 /// Returns the writable accounts: those that the message requests, except reserved addresses, and

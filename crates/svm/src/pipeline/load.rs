@@ -13,7 +13,7 @@ use crate::{
     chain::{
         account::{AccountStore, Loader, is_same},
         cost::{LOADED_ACCOUNT_BYTES, LOADED_TABLE_BYTES},
-        features::{Feature, FeatureSet},
+        features::{Feature, FeatureSet, Ungated},
         nonce::{NONCE_BYTES, Nonce, durable_nonce},
         rent::{Before, mark_exempt, set_rent_epoch},
         sysvars::{Rent, minimum_balance},
@@ -194,15 +194,16 @@ impl<'a, 't, S: AccountStore> AccountLoader<'a, 't, S> {
         let nonce = checked.nonce.as_deref();
         // `extend` constructs the values in place, which `push` does not.
         accounts.extend(checked.keys.iter().enumerate().map(|(index, key)| {
-            let account = match nonce {
-                Some(nonce) if nonce.index == index => Some(nonce.account.clone()),
-                _ => store.account(key),
+            // A copy of a reference is written to its place; a value would be moved there in parts.
+            let copy = |found: Option<&AccountSharedData>| match found {
+                Some(account) => account.clone(),
+                None => empty_account(),
             };
-            TransactionAccount {
-                key: *key,
-                account: account.unwrap_or_else(empty_account),
-                is_touched: false,
-            }
+            let account = match nonce {
+                Some(nonce) if nonce.index == index => copy(Some(&nonce.account)),
+                _ => store.with_account(key, copy),
+            };
+            TransactionAccount { key: *key, account, is_touched: false }
         }));
         changes.extend(accounts.iter().enumerate().map(|(index, loaded)| {
             let is_writable = checked.writable.contains(index);
@@ -221,7 +222,11 @@ impl<'a, 't, S: AccountStore> AccountLoader<'a, 't, S> {
         nonce: Option<Box<(Pubkey, AccountSharedData)>>,
     ) -> Result<Rollback, TransactionError> {
         let found = self.changes.first().and_then(|payer| payer.before.as_ref());
-        let found = found.ok_or(TransactionError::AccountNotFound)?;
+        let found =
+            found.ok_or_else(|| match environment.rules().has(Ungated::PayerIsFiltered) {
+                true => TransactionError::InvalidAccountForFee,
+                false => TransactionError::AccountNotFound,
+            })?;
         let payer = self.accounts.first_mut().ok_or(TransactionError::AccountNotFound)?;
         let payer = &mut payer.account;
         mark_exempt(payer, rent);

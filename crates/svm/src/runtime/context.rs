@@ -11,7 +11,10 @@ use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    chain::{cost::ComputeBudget, features::Feature},
+    chain::{
+        cost::ComputeBudget,
+        features::{Feature, Ungated},
+    },
     programs::{
         engine::{Engine, EngineError},
         program::{Program, ProgramEntry, Running},
@@ -190,6 +193,12 @@ impl<'e> InvokeContext<'e> {
     #[must_use]
     pub fn has(&self, feature: Feature) -> bool {
         self.environment.features.has(feature)
+    }
+
+    /// Returns whether a change that came with a release of agave holds.
+    #[must_use]
+    pub fn follows(&self, change: Ungated) -> bool {
+        self.environment.rules().has(change)
     }
 
     /// Returns the stack height of the current instruction: 1 for top-level instructions.

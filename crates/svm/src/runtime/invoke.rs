@@ -15,7 +15,7 @@ use crate::{
     chain::{
         account::{Loader, is_same},
         cost::{INSTRUCTION_DEPTH_MAX, INSTRUCTION_DEPTH_MAX_RAISED, INSTRUCTION_TRACE_MAX},
-        features::Feature,
+        features::{Feature, Ungated},
     },
     programs::program::{ProgramEntry, Running},
     runtime::{
@@ -122,17 +122,19 @@ impl<'e> InvokeContext<'e> {
             };
             push_account(&mut accounts, index, meta.is_signer, meta.is_writable);
         }
+        let program_index = self.accounts.find(program_id);
+        if program_index.is_none() && self.follows(Ungated::UnknownProgramFirst) {
+            return Err(self.unknown_program(program_id));
+        }
         share_privileges(&mut accounts);
         for (position, account) in accounts.iter().enumerate() {
             if usize::from(account.first) == position {
                 self.check_privileges(*account, signers)?;
             }
         }
-        let program_index = self.accounts.find(program_id);
         let caller = self.instruction();
         if !program_index.is_some_and(|it| caller.accounts.iter().any(|found| found.index == it)) {
-            self.logs.line(format!("Unknown program {program_id}"));
-            return Err(InstructionError::MissingAccount);
+            return Err(self.unknown_program(program_id));
         }
         if !self.has(Feature::IgnoreExecutableFlag)
             && let Some(index) = program_index
@@ -150,6 +152,12 @@ impl<'e> InvokeContext<'e> {
             caller: Some(self.frame().instruction),
             compute_units: 0,
         })
+    }
+
+    #[cold]
+    fn unknown_program(&mut self, program_id: &Pubkey) -> InstructionError {
+        self.logs.line(format!("Unknown program {program_id}"));
+        InstructionError::MissingAccount
     }
 
     /// Checks that an inner instruction's privileges for an account do not exceed those of its
@@ -192,7 +200,13 @@ impl<'e> InvokeContext<'e> {
             return Err(InstructionError::UnbalancedInstruction);
         }
         let inner_len = self.trace.len().saturating_sub(self.top_level);
-        if self.top_level_started.saturating_add(inner_len) >= INSTRUCTION_TRACE_MAX {
+        let is_too_long = if self.has(Feature::EarlyTraceOverflowDetection) {
+            // Instructions of the transaction that have not started count as well.
+            self.trace.len().saturating_add(usize::from(is_inner)) > INSTRUCTION_TRACE_MAX
+        } else {
+            self.top_level_started.saturating_add(inner_len) >= INSTRUCTION_TRACE_MAX
+        };
+        if is_too_long {
             return Err(InstructionError::MaxInstructionTraceLengthExceeded);
         }
         let index = if is_inner { self.trace.len() } else { self.top_level_started };
@@ -318,6 +332,7 @@ impl<'e> InvokeContext<'e> {
             Some(_) => Err("Program is not deployed"),
             None => match self.programs.get(program_id) {
                 Some(ProgramEntry::Loaded(program)) => Ok(Running::Borrowed(program)),
+                Some(_) if self.is_no_program_file(program_id) => Err("Program is not cached"),
                 Some(_) => Err("Program is not deployed"),
                 None => match self.environment.programs.get(program_id) {
                     Some(program) => Ok(Running::Borrowed(program)),
@@ -329,6 +344,19 @@ impl<'e> InvokeContext<'e> {
             self.logs.line(line);
             InstructionError::UnsupportedProgramId
         })
+    }
+
+    /// Returns whether an account of loader v1 or v2 is not loaded because it does not begin as a file.
+    #[cold]
+    fn is_no_program_file(&self, program_id: &Pubkey) -> bool {
+        let index = self.accounts.find(program_id);
+        let found = index.and_then(|index| self.accounts.get(usize::from(index)).ok());
+        self.follows(Ungated::OldLoaderProgramsAreElf)
+            && found.is_some_and(|it| {
+                let loader = Loader::of(it.account.owner());
+                matches!(loader, Some(Loader::V1 | Loader::V2))
+                    && !it.account.data().starts_with(b"\x7fELF")
+            })
     }
 
     pub(crate) fn pop(&mut self) -> Result<(), InstructionError> {

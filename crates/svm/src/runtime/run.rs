@@ -8,7 +8,7 @@ use selkie_vm::{Access, Config, Machine, MemoryMap, Outcome, Region, Trap};
 use solana_instruction_error::InstructionError;
 
 use crate::{
-    chain::{cost, error, features::Feature},
+    chain::{account::Loader, cost, error, features::Feature},
     programs::{
         dirty_hints::DirtyPrefixHint,
         engine::{Engine, Plan, config},
@@ -172,6 +172,20 @@ fn run_machine(
     if context.has(Feature::InstructionDataPointer) {
         let instruction_data = context.frame().layout.instruction_data;
         machine.registers_mut()[2] = input::vaddr(instruction_data);
+    }
+    if context.has(Feature::InputMetadataRegisters) && program.loader() != Loader::V1 {
+        let Some(pointers) = context.frame().layout.pointers else {
+            let why = "cannot determine account pointers offset";
+            context.logs.line(format!("Failed to create SBF VM: {why}"));
+            return Err(InstructionError::ProgramEnvironmentSetupFailure.into());
+        };
+        let instruction = context.instruction();
+        let (bytes, accounts) = (instruction.data.len(), instruction.accounts.len());
+        machine.registers_mut()[3..6].copy_from_slice(&[
+            bytes as u64,
+            input::vaddr(pointers),
+            accounts as u64,
+        ]);
     }
     let (outcome, engine) = run_engine(context, program, plan, &mut machine);
     context.meter = machine.meter;

@@ -20,7 +20,7 @@ use selkie_build::{
 use selkie_inspect::{SourceMap, remember_built};
 use selkie_link::Statics;
 use selkie_replay::recordings::target_folders;
-use selkie_svm::{FeatureSet, Purpose, check_file};
+use selkie_svm::{Purpose, Rules, check_file};
 use serde_json::{Value, json};
 
 use super::{BuildArgs, report, sizes, source::output_path};
@@ -216,7 +216,7 @@ impl<'a> Job<'a> {
             Ok(made) => made,
             Err(refused) => return Ok(refused),
         };
-        let features = self.args.features.of(FeatureSet::mainnet());
+        let features = self.args.features.of(Rules::mainnet()).features;
         let checked = check_file(&forms.program, features, Purpose::Deployment);
         if let Err(refused) = checked {
             if !ui.json {

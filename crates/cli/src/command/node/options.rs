@@ -1,6 +1,7 @@
 //! From arguments to the options of node and server.
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     net::{IpAddr, Ipv4Addr},
     num::NonZero,
@@ -10,14 +11,19 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use selkie::{AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Signer as _, Svm};
+use base64::Engine as _;
+use selkie::{
+    Account, AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Rules, Signer as _, Svm,
+};
 use selkie_isa::input;
 use selkie_node::{BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options};
-use selkie_report::explain;
+use serde::Deserialize;
 
 use crate::{
+    args::feature,
     args::node::{BlocksArg, FinalityArg, NodeArgs, WarpSlot},
     command::node::{config, remote::Remote},
+    explorer::Explorer,
     keys,
     ui::Advise as _,
 };
@@ -35,10 +41,7 @@ pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
         open_cheatcodes: args.open_cheatcodes,
         hosts: args.rpc_host.clone(),
         fetches: args.fork.is_some(),
-        explainer: Some(selkie_rpc::Explainer {
-            explain: explain::explain_transaction,
-            disassemble: explain::disassemble_program,
-        }),
+        explainer: Some(Arc::new(Explorer::default())),
         limits: args.limits.limits(),
     }
 }
@@ -47,10 +50,12 @@ pub(super) fn server(args: &NodeArgs) -> selkie_rpc::Options {
 pub(super) fn node(args: &NodeArgs) -> Result<Options> {
     let default = Options::default();
     let is_interval = args.block_time.is_some();
+    let rules = rules(args)?;
     Ok(Options {
         ledger: args.ledger.clone(),
         reset: args.reset,
-        features: features(args)?,
+        features: features(args, rules.features)?,
+        release: rules.release,
         accounts: accounts(args)?,
         programs: programs(args)?,
         slot_milliseconds: args
@@ -114,10 +119,16 @@ fn history(text: Option<&str>) -> Result<HistoryLimit> {
     }
 }
 
-fn features(args: &NodeArgs) -> Result<FeatureSet> {
+fn rules(args: &NodeArgs) -> Result<Rules> {
+    let Some(name) = &args.rules else { return Ok(Rules::mainnet()) };
+    name.parse().context("--rules")
+}
+
+fn features(args: &NodeArgs, base: FeatureSet) -> Result<FeatureSet> {
     let mut features = match args.features.as_deref() {
         _ if args.clone_feature_set => origin(args, "--clone-feature-set")?.features()?,
-        None | Some("mainnet") => FeatureSet::mainnet(),
+        None => base,
+        Some("mainnet") => FeatureSet::mainnet(),
         Some("all") => FeatureSet::all(),
         Some(path) => {
             let text = input::text(Path::new(path), input::TEXT_BYTES_MAX)
@@ -127,6 +138,10 @@ fn features(args: &NodeArgs) -> Result<FeatureSet> {
                 .map_err(|line| anyhow!("{path}:{line}: not the address of a known feature"))?
         }
     };
+    for text in &args.feature {
+        let found = feature::parse_name(text).map_err(|error| anyhow!(error));
+        features = features.with(found.advise("docs/features.md lists them")?);
+    }
     for text in &args.deactivate_feature {
         let feature = Feature::from_address(&address(text)?)
             .ok_or_else(|| anyhow!("no feature has the address {text}"))
@@ -150,6 +165,14 @@ fn address(text: &str) -> Result<Pubkey> {
 
 fn accounts(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
     let mut accounts = Vec::new();
+    for pair in args.airdrop.chunks(2) {
+        let [key, lamports] = pair else { bail!("--airdrop takes an address and lamports") };
+        let lamports = lamports.parse().with_context(|| format!("--airdrop {key} {lamports}"))?;
+        accounts.push((address(key)?, Account { lamports, ..Account::default() }.into()));
+    }
+    for path in &args.snapshot {
+        accounts.extend(snapshot(path)?);
+    }
     for pair in args.account.chunks(2) {
         let [key, path] = pair else { bail!("--account takes an address and a file") };
         let (found, account) = account(&find(path))?;
@@ -216,6 +239,39 @@ fn account(path: &Path) -> Result<(Pubkey, AccountSharedData)> {
     let key = svm.load_account_file(path).with_context(|| path.display().to_string())?;
     let account = svm.account(&key).with_context(|| format!("{} is empty", path.display()))?;
     Ok((key, account.into()))
+}
+
+/// Reads a file of `surfnet_exportSnapshot`, an object of accounts by their addresses; those that are
+/// `null` are left to be fetched.
+fn snapshot(path: &Path) -> Result<Vec<(Pubkey, AccountSharedData)>> {
+    let shown = path.display();
+    let text = input::read(path, input::FILE_BYTES_MAX)
+        .with_context(|| format!("cannot read the snapshot {shown}"))?;
+    let rows: BTreeMap<String, Option<Row>> = serde_json::from_slice(&text)
+        .with_context(|| format!("{shown} is no snapshot"))
+        .advise("`surfnet_exportSnapshot` and Anchor write snapshots")?;
+    let account = |(key, row): (String, Option<Row>)| {
+        let row = row?;
+        let account = || {
+            let data = base64::engine::general_purpose::STANDARD.decode(&row.data)?;
+            let Row { lamports, executable, .. } = row;
+            let owner = address(&row.owner)?;
+            let account = Account { lamports, data, owner, executable, ..Account::default() };
+            anyhow::Ok((address(&key)?, account.into()))
+        };
+        Some(account().with_context(|| format!("{shown}: {key}")))
+    };
+    rows.into_iter().filter_map(account).collect()
+}
+
+/// An account of a snapshot. Its `rentEpoch` is not read: accounts here are exempt from rent.
+#[derive(Deserialize)]
+struct Row {
+    lamports: u64,
+    owner: String,
+    #[serde(default)]
+    executable: bool,
+    data: String,
 }
 
 fn programs(args: &NodeArgs) -> Result<Vec<GenesisProgram>> {

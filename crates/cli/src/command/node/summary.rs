@@ -55,6 +55,7 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
     };
     writeln!(ui.out, "{GOOD}ready{GOOD:#} in slot {slot}")?;
     for (name, value) in [
+        ("explorer", format!("{rpc}/, in a browser")),
         ("RPC", rpc),
         ("WebSocket", websocket),
         ("TPU (QUIC)", quic.unwrap_or_else(|| "none".to_owned())),

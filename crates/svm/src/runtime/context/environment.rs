@@ -8,7 +8,7 @@ use solana_pubkey::Pubkey;
 use crate::{
     chain::{
         cost::{LAMPORTS_PER_SIGNATURE, LOG_BYTES_MAX},
-        features::FeatureSet,
+        features::{FeatureSet, Release, Rules},
         sysvars::{Rent, Sysvars},
     },
     programs::transaction_programs::Programs,
@@ -20,6 +20,11 @@ use crate::{
 pub struct Environment {
     /// The active features.
     pub features: FeatureSet,
+    /// The release of agave whose behaviour holds where no feature switches it.
+    pub release: Release,
+    /// Whether the chain has moved to Alpenglow: it has the account of the genesis certificate.
+    /// Validators then vote outside of transactions, and the vote program refuses votes.
+    pub is_alpenglow: bool,
     /// The sysvars.
     pub sysvars: Sysvars,
     /// Programs that can be invoked even if they are not among a transaction's accounts: for tools that
@@ -44,10 +49,13 @@ pub struct Environment {
 }
 
 impl Default for Environment {
-    /// Returns mainnet's features and fees, at slot 0, without programs.
+    /// Returns mainnet's rules and fees, at slot 0, without programs, before Alpenglow.
     fn default() -> Self {
+        let Rules { features, release } = Rules::mainnet();
         Self {
-            features: FeatureSet::default(),
+            features,
+            release,
+            is_alpenglow: false,
             sysvars: Sysvars::default(),
             programs: Programs::default(),
             builtins: Builtins::default(),
@@ -62,6 +70,12 @@ impl Default for Environment {
 }
 
 impl Environment {
+    /// Returns the rules: the features, and the release of agave.
+    #[must_use]
+    pub const fn rules(&self) -> Rules {
+        Rules { features: self.features, release: self.release }
+    }
+
     /// Returns the slot of the clock sysvar; 0 if it is not set.
     #[must_use]
     pub fn slot(&self) -> u64 {

@@ -1,0 +1,244 @@
+//! Alpenglow: when a chain has migrated to it, and the clock that follows the footers of blocks
+//! (agave 4.3 to 4.5: `runtime/src/bank.rs`, `block_component_processor.rs`; SIMD-0326, SIMD-0363).
+//!
+//! A chain has migrated once the account [`CERTIFICATE`] has data; the feature gate alone changes
+//! nothing. The runtime writes the accounts of this module outside of transactions; programs read
+//! them like all others.
+//!
+//! In a block's transactions, the clock shows the second at which the block's parent ended. The
+//! footer, which follows the transactions, moves it to the end of the block; the account [`CLOCK`]
+//! holds the same time in nanoseconds.
+
+use core::ops::RangeInclusive;
+
+use selkie_svm::{
+    Account, AccountSharedData, AccountStore, Pubkey, ReadableAccount,
+    sysvars::{Clock, Rent, minimum_balance},
+};
+use sha2::{Digest, Sha256};
+use solana_hash::Hash;
+use solana_sdk_ids::{feature, system_program, sysvar};
+
+use crate::{
+    head::{Head, HeadAccounts, data_of, set_sysvar},
+    rewards::{EpochInflation, VOTE_REWARDS, VoteRewards},
+    sysvars,
+};
+
+/// The feature gate (SIMD-0326).
+pub const GATE: Pubkey = Pubkey::from_str_const("A1pengvuM6JEcyNuTnMqepBKhwHE3N6PmUrdATGawhJS");
+
+/// The account *alpenclock*: the time at which the newest block ended, an `i64` of nanoseconds since
+/// the Unix epoch. Derived from the gate and "alpenclock".
+pub const CLOCK: Pubkey = Pubkey::from_str_const("GaGQ2vyb3xuUwjKiq9tQQWoqhzWYh7LbiLXvqG2sUzzG");
+
+/// The account of the genesis certificate, with which the validators confirmed the last block before
+/// Alpenglow: its slot, its id of 32 bytes, a signature of 192 bytes, and a list of bytes that says who
+/// signed. Derived from the gate and "carlgration".
+pub const CERTIFICATE: Pubkey =
+    Pubkey::from_str_const("42Ym56TQ7AKFThRv5nyoSABq5ZPgE2TLKo8BALZEtoU1");
+
+/// After how many slots since the gate's activation a cluster migrates (agave: `migration.rs`).
+pub const MIGRATION_SLOTS: u64 = 5000;
+
+/// The bytes of a certificate whose list of signers is empty: slot, id, signature, and the list with
+/// its length (agave: `encode_base2` of no bits).
+const SIGNATURE_BYTES: usize = 192;
+const EMPTY_SIGNERS: [u8; 3] = [0, 0, 0];
+
+const NANOSECONDS: i64 = 1_000_000_000;
+
+/// Returns the slot since which the feature gate at `address` is active; `None` if it is not.
+pub(crate) fn active_since(accounts: &impl AccountStore, address: &Pubkey) -> Option<u64> {
+    let account = accounts.account(address).filter(|account| *account.owner() == feature::ID)?;
+    let [1, slot @ ..] = account.data() else { return None };
+    slot.first_chunk().map(|slot| u64::from_le_bytes(*slot))
+}
+
+/// Returns the last slot before Alpenglow: that of the genesis certificate.
+pub fn genesis_slot(accounts: &impl AccountStore) -> Option<u64> {
+    let certificate = accounts.account(&CERTIFICATE)?;
+    certificate.data().first_chunk().map(|slot| u64::from_le_bytes(*slot))
+}
+
+/// Returns the account of a genesis certificate for a block. Its signature is zero and no validator
+/// signed, as that of a test cluster.
+#[must_use]
+pub fn certificate(slot: u64, block: &Hash) -> AccountSharedData {
+    let signers = (EMPTY_SIGNERS.len() as u64).to_le_bytes();
+    let parts: [&[u8]; 5] =
+        [&slot.to_le_bytes(), block.as_ref(), &[0; SIGNATURE_BYTES], &signers, &EMPTY_SIGNERS];
+    account(parts.concat())
+}
+
+/// Returns the account *alpenclock* that shows a time, in nanoseconds since the Unix epoch.
+#[must_use]
+pub fn clock_account(nanoseconds: i64) -> AccountSharedData {
+    account(nanoseconds.to_le_bytes().to_vec())
+}
+
+/// Creates an account of the runtime. Its lamports are those of agave's default rent, whatever that of
+/// the cluster is.
+fn account(data: Vec<u8>) -> AccountSharedData {
+    let lamports = minimum_balance(&Rent::default(), data.len());
+    Account { lamports, data, owner: system_program::ID, ..Account::default() }.into()
+}
+
+/// Returns the accounts with which a chain that began with Alpenglow differs from others, and its clock
+/// shows this time, in nanoseconds.
+#[must_use]
+pub fn genesis_accounts(
+    nanoseconds: i64,
+    slots_per_epoch: u64,
+    rent: &Rent,
+) -> Vec<(Pubkey, AccountSharedData)> {
+    let gate = [&[1][..], &0_u64.to_le_bytes()].concat();
+    let lamports = minimum_balance(rent, gate.len());
+    let current = EpochInflation { slots: slots_per_epoch, ..EpochInflation::default() };
+    let vote_rewards = VoteRewards { current, previous: None };
+    let gate = Account { lamports, data: gate, owner: feature::ID, ..Account::default() };
+    vec![
+        (GATE, gate.into()),
+        (CERTIFICATE, certificate(0, &Hash::default())),
+        (CLOCK, clock_account(nanoseconds)),
+        (VOTE_REWARDS, vote_rewards.account(&Rent::default())),
+    ]
+}
+
+/// Returns the time that *alpenclock* shows, in nanoseconds.
+pub fn nanoseconds(accounts: &impl AccountStore) -> Option<i64> {
+    let account = accounts.account(&CLOCK)?;
+    account.data().first_chunk().map(|bytes| i64::from_le_bytes(*bytes))
+}
+
+/// Returns the time of a clock in nanoseconds: that of *alpenclock*, unless the clock was set since,
+/// which keeps the part of a second. `None` if it has no such time.
+pub(crate) fn time_of(accounts: &impl AccountStore, clock: &Clock) -> Option<i64> {
+    let exact = nanoseconds(accounts).unwrap_or(0);
+    if exact.div_euclid(NANOSECONDS) == clock.unix_timestamp {
+        return Some(exact);
+    }
+    let second = clock.unix_timestamp.checked_mul(NANOSECONDS)?;
+    second.checked_add(exact.rem_euclid(NANOSECONDS))
+}
+
+/// Returns the second of a time in nanoseconds (agave divides, which differs before 1970 only).
+pub(crate) fn second(nanoseconds: i64) -> i64 {
+    nanoseconds.div_euclid(NANOSECONDS)
+}
+
+/// Returns the times that the footer of a block may have, in nanoseconds: later than its parent's, by at
+/// most twice the time of the slots since then (SIMD-0363; agave: `nanosecond_time_bounds`).
+///
+/// ```
+/// use selkie_bank::alpenglow::time_bounds;
+///
+/// assert_eq!(time_bounds(1_000, 200_000_000), 1_001..=400_001_000);
+/// ```
+#[must_use]
+pub fn time_bounds(parent: i64, elapsed: u128) -> RangeInclusive<i64> {
+    let most = i64::try_from(elapsed.saturating_mul(2)).unwrap_or(i64::MAX);
+    parent.saturating_add(1)..=parent.saturating_add(most)
+}
+
+/// Adds a duration, in nanoseconds.
+pub(crate) fn after(time: i64, nanoseconds: u128) -> i64 {
+    time.saturating_add(i64::try_from(nanoseconds).unwrap_or(i64::MAX))
+}
+
+/// Returns the hash of a block's last entry: an entry with its transactions, if it has any, then the one
+/// tick (agave: `entry/src/entry.rs`, `next_hash`).
+#[must_use]
+pub fn blockhash(parent: &Hash, signatures: &[[u8; 64]]) -> Hash {
+    let mut hash = *parent;
+    if let Some(root) = merkle_root(signatures) {
+        hash = sha256(&[hash.as_ref(), &root]);
+    }
+    sha256(&[hash.as_ref()])
+}
+
+/// Returns the root of the Merkle tree of signatures (agave: `merkle-tree/src/merkle_tree.rs`).
+fn merkle_root(signatures: &[[u8; 64]]) -> Option<[u8; 32]> {
+    const LEAF: &[u8] = &[0];
+    const NODE: &[u8] = &[1];
+    let leaf = |signature: &[u8; 64]| sha256(&[LEAF, signature]).to_bytes();
+    let mut level: Vec<[u8; 32]> = signatures.iter().map(leaf).collect();
+    while level.len() > 1 {
+        // The last of an odd number is paired with itself.
+        let node = |pair: &[[u8; 32]]| match pair {
+            [left, right] => sha256(&[NODE, left, right]).to_bytes(),
+            _ => sha256(&[NODE, &pair.concat(), &pair.concat()]).to_bytes(),
+        };
+        level = level.chunks(2).map(node).collect();
+    }
+    level.first().copied()
+}
+
+fn sha256(parts: &[&[u8]]) -> Hash {
+    let hasher = parts.iter().fold(Sha256::new(), |hasher, part| hasher.chain_update(part));
+    Hash::new_from_array(hasher.finalize().into())
+}
+
+impl Head {
+    /// Returns the time, in nanoseconds, with which the block ends if the leader's clock shows `now`:
+    /// `now` within the bounds, or one slot time for each slot since the parent. `None` before
+    /// Alpenglow.
+    fn footer_time(
+        &self,
+        now: Option<i64>,
+        clock: &Clock,
+        accounts: &impl AccountStore,
+    ) -> Option<i64> {
+        let parent = self.environment.is_alpenglow.then(|| time_of(accounts, clock)).flatten()?;
+        let elapsed = self.slot_times.duration(self.parent_slot.saturating_add(1)..=self.slot);
+        let bounds = time_bounds(parent, elapsed);
+        let time = now.unwrap_or_else(|| after(parent, elapsed));
+        Some(time.min(*bounds.end()).max(*bounds.start()))
+    }
+
+    /// Moves the clock to the end of the block (agave: `update_clock_from_footer`).
+    pub(crate) fn end_clock(&self, now: Option<i64>, accounts: &mut impl HeadAccounts) {
+        let clock = sysvars::read_clock(&data_of(accounts, &sysvar::clock::ID));
+        let Some(mut clock) = clock else { return };
+        let Some(time) = self.footer_time(now, &clock, accounts) else { return };
+        clock.unix_timestamp = second(time);
+        let schedule = crate::time::schedule(&self.environment.sysvars);
+        if schedule.get_epoch(self.parent_slot) != schedule.get_epoch(self.slot) {
+            clock.epoch_start_timestamp = clock.unix_timestamp;
+        }
+        let rent = self.environment.rent();
+        set_sysvar(accounts, sysvar::clock::ID, sysvars::clock(&clock), &rent);
+        accounts.put(CLOCK, clock_account(time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use selkie_svm::find_program_address;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_derived_from_the_gate() {
+        let derived = |seed: &[u8]| find_program_address(&[seed], &GATE).map(|(key, _)| key);
+        assert_eq!(derived(b"alpenclock"), Some(CLOCK));
+        assert_eq!(derived(b"carlgration"), Some(CERTIFICATE));
+    }
+
+    #[test]
+    fn the_blockhash_of_an_empty_block_is_that_of_its_tick() {
+        let parent = Hash::new_from_array([7; 32]);
+        assert_eq!(blockhash(&parent, &[]), sha256(&[parent.as_ref()]));
+        let one = merkle_root(&[[1; 64]]).unwrap();
+        assert_eq!(one, sha256(&[&[0], &[1; 64]]).to_bytes());
+        // The third of three is paired with itself.
+        let three = merkle_root(&[[1; 64], [2; 64], [3; 64]]);
+        assert_eq!(three, merkle_root(&[[1; 64], [2; 64], [3; 64], [3; 64]]));
+        assert_ne!(blockhash(&parent, &[[1; 64]]), blockhash(&parent, &[[2; 64]]));
+    }
+
+    #[test]
+    fn alpenclock_has_the_lamports_of_the_default_rent() {
+        assert_eq!(clock_account(1).lamports(), 946_560);
+    }
+}

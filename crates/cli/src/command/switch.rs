@@ -1,0 +1,120 @@
+//! `selkie switch` and `selkie link-names`.
+
+use std::{env, io::Write as _, path::Path, process::Command};
+
+use anyhow::{Context as _, Result, anyhow};
+use selkie_switch::{
+    links,
+    project::{self, Plan, Source},
+};
+use serde_json::json;
+
+use crate::{
+    args::switch::{LinkNamesArgs, SwitchArgs},
+    ui::{Advise as _, DIM, GOOD, STRONG, Status, Ui},
+};
+
+pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
+    let folder = args.folder.as_deref().unwrap_or(Path::new("."));
+    let folder =
+        folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?;
+    if args.undo {
+        return undo(ui, &folder);
+    }
+    let source = match &args.from {
+        Some(text) => Source::parse(text)?,
+        None => Source::of_program(&env::current_exe()?)
+            .ok_or_else(|| anyhow!("this program was not built in a clone of Selkie"))
+            .advise("name a clone, or the address of its repository, with --from")?,
+    };
+    let plan = project::plan(&folder, &source)?;
+    if args.write {
+        plan.write()?;
+    }
+    show(ui, &plan, args.write)?;
+    if !args.write {
+        return Ok(Status::Success);
+    }
+    let is_success = plan.commands.iter().try_fold(true, |is_success, words| {
+        let [program, arguments @ ..] = &words[..] else { return Ok(is_success) };
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&folder);
+        let status = command.status().with_context(|| format!("cannot run {}", words.join(" ")))?;
+        anyhow::Ok(is_success && status.success())
+    })?;
+    Ok(Status::of(is_success))
+}
+
+fn show(ui: &mut Ui, plan: &Plan, is_written: bool) -> Result<()> {
+    if ui.json {
+        let edit = |it: &project::Edit| json!({ "file": it.path, "lines": it.lines });
+        let edits: Vec<_> = plan.edits.iter().map(edit).collect();
+        ui.object(&json!({
+            "written": is_written, "edits": edits, "commands": plan.commands, "notes": plan.notes,
+        }))?;
+        return Ok(());
+    }
+    for edit in &plan.edits {
+        writeln!(ui.out, "{STRONG}{}{STRONG:#}", edit.path.display())?;
+        for line in &edit.lines {
+            writeln!(ui.out, "  {GOOD}+ {line}{GOOD:#}")?;
+        }
+    }
+    for words in &plan.commands {
+        writeln!(ui.out, "{DIM}$ {}{DIM:#}", words.join(" "))?;
+    }
+    for note in &plan.notes {
+        writeln!(ui.out, "note: {note}")?;
+    }
+    match (plan.edits.is_empty(), is_written) {
+        (true, _) => writeln!(ui.out, "no file needs a change")?,
+        (false, true) => {}
+        (false, false) => {
+            writeln!(ui.out, "nothing is written yet: `selkie switch --write` does it")?
+        }
+    }
+    Ok(())
+}
+
+fn undo(ui: &mut Ui, folder: &Path) -> Result<Status> {
+    let changed = project::undo(folder)?;
+    if ui.json {
+        ui.object(&json!({ "restored": changed }))?;
+        return Ok(Status::Success);
+    }
+    for path in &changed {
+        writeln!(ui.out, "{STRONG}{}{STRONG:#} is as it was", path.display())?;
+    }
+    match changed.is_empty() {
+        true => writeln!(ui.out, "there was nothing to take back")?,
+        false => {
+            let what = "take Cargo.lock from version control, or run `cargo update`";
+            writeln!(ui.out, "note: the lock file still has Selkie's versions: {what}")?;
+        }
+    }
+    Ok(Status::Success)
+}
+
+pub(crate) fn link_names(ui: &mut Ui, args: &LinkNamesArgs) -> Result<Status> {
+    let program = env::current_exe()?.canonicalize()?;
+    let paths = match args.undo {
+        true => links::remove(&args.folder, &program)?,
+        false => links::make(&args.folder, &program)?,
+    };
+    if ui.json {
+        ui.object(&json!({ "links": paths, "program": program }))?;
+        return Ok(Status::Success);
+    }
+    let what = if args.undo { "removed" } else { "link" };
+    for path in &paths {
+        writeln!(ui.out, "{what} {STRONG}{}{STRONG:#}", path.display())?;
+    }
+    if !args.undo {
+        let folder = args.folder.display();
+        writeln!(
+            ui.out,
+            "put {folder} first in PATH; to take this back: selkie link-names {folder} --undo"
+        )?;
+    }
+    Ok(Status::Success)
+}

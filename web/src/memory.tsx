@@ -1,0 +1,233 @@
+// Memory of the program that runs: its regions drawn as a map, their bytes, and the fields of its input.
+
+import { useEffect, useState } from "preact/hooks";
+import { fromHex } from "./bytes";
+import { count, counted, nameOf, short } from "./format";
+import { ask, type FieldOf, type Here, type RegionOf, type Subject, type WriteOf } from "./steps";
+import { Address, Failure, meaning } from "./ui";
+import { useParts, Virtual } from "./virtual";
+
+const ROW = 16;
+const PART = 4096;
+
+/** How many addresses a region takes: those of its gaps too. */
+const extent = (it: RegionOf) => (it.gap ? 2 * it.len : it.len);
+
+export interface Spot {
+  vaddr: number;
+  /** Counts how often one went to a place. */
+  round: number;
+}
+
+export const regionAt = (regions: RegionOf[], vaddr: number) =>
+  regions.find((it) => vaddr >= Number(it.vaddr) && vaddr < Number(it.vaddr) + extent(it));
+
+export function Memory(props: { subject: Subject; here: Here; since?: number; spot: Spot; look: (vaddr: number) => void; go: (step: number) => void }) {
+  const regions = props.here.regions ?? [];
+  const region = regionAt(regions, props.spot.vaddr) ?? regions.find((it) => it.name === "stack") ?? regions[0];
+  const [isFields, setFields] = useState(false);
+  const [chosen, choose] = useState<number>();
+  useEffect(() => {
+    choose(undefined);
+    if (props.spot.round) setFields(false);
+  }, [props.spot.vaddr, props.spot.round]);
+  if (!region) return <p class="faint pane-note">No program runs here.</p>;
+  return (
+    <div class="memory">
+      <div class="map" role="tablist" aria-label="Memory map">
+        {regions.map((it, index) => {
+          const isIn = !isFields && it === region;
+          const sameName = regions.filter((other) => other.name === it.name);
+          return (
+            <button
+              key={index}
+              role="tab"
+              aria-selected={isIn}
+              class={`region-${it.name}`}
+              style={{ flexGrow: String(Math.log2(it.len + 2)) }}
+              onClick={() => {
+                setFields(false);
+                props.look(Number(it.vaddr));
+              }}
+            >
+              <b>{it.name}{sameName.length > 1 ? ` ${sameName.indexOf(it) + 1}` : ""}</b>
+              <span class="mono">{it.vaddr}</span>
+              <span class="number">
+                {counted(it.len, "byte")}
+                {it.isWritable ? "" : ", read-only"}
+              </span>
+            </button>
+          );
+        })}
+        {regions.some((it) => it.name === "input") && (
+          <button role="tab" aria-selected={isFields} onClick={() => setFields(true)}>
+            <b>input fields</b>
+            <span>by name</span>
+          </button>
+        )}
+      </div>
+      {isFields ? (
+        <Fields subject={props.subject} step={props.here.step} look={(vaddr) => (setFields(false), props.look(vaddr))} />
+      ) : (
+        <Bytes {...props} region={region} chosen={chosen} choose={choose} />
+      )}
+      {chosen !== undefined && !isFields && <Who subject={props.subject} here={props.here} vaddr={chosen} go={props.go} />}
+    </div>
+  );
+}
+
+function Bytes(props: {
+  subject: Subject;
+  here: Here;
+  since?: number;
+  spot: Spot;
+  region: RegionOf;
+  chosen?: number;
+  choose: (vaddr: number) => void;
+}) {
+  const { here, region } = props;
+  const base = Number(region.vaddr);
+  const read = async (step: number, part: number) =>
+    fromHex(await ask<string>(props.subject, "memory", { step, vaddr: base + part * PART, len: Math.min(PART, extent(region) - part * PART) }));
+  const now = useParts(`${props.subject.name} ${here.step} ${base}`, PART, (part) => read(here.step, part));
+  const before = useParts(`${props.subject.name} ${props.since} ${base}`, PART, (part) =>
+    props.since === undefined ? Promise.resolve(new Uint8Array()) : read(props.since, part).catch(() => new Uint8Array()),
+  );
+  const marks = [10, ...Array.from({ length: 10 }, (_, index) => index)].map((it) => ({ name: `r${it}`, at: Number(here.registers?.[it] ?? 0) }));
+  const at = regionAt([region], props.spot.vaddr) ? Math.floor((props.spot.vaddr - base) / ROW) : undefined;
+  const row = (index: number) => {
+    const offset = index * ROW;
+    const bytes = now.part(offset)?.subarray(offset % PART, (offset % PART) + ROW);
+    const old = before.part(offset)?.subarray(offset % PART, (offset % PART) + ROW);
+    const named = marks.filter((it) => it.at >= base + offset && it.at < base + offset + ROW).map((it) => it.name);
+    return (
+      <div key={index} class={index === at ? "bytes-row here" : "bytes-row"}>
+        <i>{(base + offset).toString(16)}</i>
+        <span>
+          {Array.from({ length: ROW }, (_, column) => {
+            const byte = bytes?.[column];
+            if (byte === undefined) return <s key={column}>··</s>;
+            const vaddr = base + offset + column;
+            const isChanged = old && old.length > column && old[column] !== byte;
+            const written = here.writes?.some((it) => vaddr >= Number(it.vaddr) && vaddr < Number(it.vaddr) + it.len);
+            const kind = [vaddr === props.chosen && "chosen", (isChanged || written) && "changed", byte === 0 && "zero"].filter(Boolean).join(" ");
+            return (
+              <button key={column} tabIndex={-1} class={kind} onClick={() => props.choose(vaddr)} title={isChanged ? `was ${old![column].toString(16).padStart(2, "0")}` : undefined}>
+                {byte.toString(16).padStart(2, "0")}
+              </button>
+            );
+          })}
+        </span>
+        <b>{bytes && [...bytes].map((it) => (it >= 32 && it < 127 ? String.fromCharCode(it) : "·")).join("")}</b>
+        <em>{named.join(" ")}</em>
+      </div>
+    );
+  };
+  const seen = (first: number, last: number) => {
+    const size = Math.max(0, extent(region) - 1);
+    const [from, to] = [first * ROW, Math.min(size, last * ROW + ROW - 1)];
+    now.need(from, to);
+    before.need(from, to);
+  };
+  return (
+    <Virtual
+      class="bytes-list"
+      label={`Bytes of the ${region.name}`}
+      rows={Math.ceil(extent(region) / ROW)}
+      at={at}
+      when={`${here.step} ${base} ${props.spot.round}`}
+      row={row}
+      seen={seen}
+    />
+  );
+}
+
+/** Who wrote a byte last. */
+function Who({ subject, here, vaddr, go }: { subject: Subject; here: Here; vaddr: number; go: (step: number) => void }) {
+  const [len, setLen] = useState(1);
+  const [found, set] = useState<WriteOf | null | Error>();
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => set(undefined), [vaddr, here.step, len]);
+  const look = async () => {
+    setBusy(true);
+    try {
+      set(await ask<WriteOf | null>(subject, "lastWrite", { step: here.step, invocation: here.invocation, vaddr, len }));
+    } catch (error) {
+      set(error as Error);
+    }
+    setBusy(false);
+  };
+  const shown = (text: string) => (text.length <= 2 ? `0x${text}` : `${text.slice(0, 64)}${text.length > 64 ? "…" : ""}${meaning(text) && ` (${meaning(text)})`}`);
+  return (
+    <div class="who" role="status">
+      <span class="mono">{`0x${vaddr.toString(16)}`}</span>
+      <select aria-label="Bytes" value={len} onChange={(event) => setLen(Number((event.target as HTMLSelectElement).value))}>
+        {[1, 2, 4, 8, 32].map((it) => (
+          <option key={it} value={it}>
+            {counted(it, "byte")}
+          </option>
+        ))}
+      </select>
+      <button onClick={look} disabled={isBusy}>
+        Who wrote {len === 1 ? "this byte" : "these bytes"} last?
+      </button>
+      {found instanceof Error && <Failure error={found} />}
+      {found === null && <span>Nothing in this transaction: the bytes are as they were at its start.</span>}
+      {found && !(found instanceof Error) && (
+        <span>
+          <span class="mono wrap">
+            {shown(found.old)} → {shown(found.new)}
+          </span>{" "}
+          {found.builtin ? `by ${nameOf(found.builtin) ?? short(found.builtin)}` : found.syscall ? `by ${found.syscall}` : ""}
+          {found.account && (
+            <>
+              , {found.account.part} of <Address of={found.account.pubkey} plain />
+            </>
+          )}{" "}
+          <button onClick={() => go(found.step)}>Go to step {count(found.step)}</button>
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Fields({ subject, step, look }: { subject: Subject; step: number; look: (vaddr: number) => void }) {
+  const PART = 500;
+  const [total, setTotal] = useState(PART);
+  const [error, setError] = useState("");
+  const parts = useParts(`${subject.name} ${step}`, PART, async (part) => {
+    const it = await ask<{ fields: FieldOf[]; total: number; error: string | null }>(subject, "input", { step, from: part * PART });
+    setTotal(it.total);
+    setError(it.error ?? "");
+    return it.fields;
+  });
+  return (
+    <>
+      <Virtual
+        class="fields-list"
+        label="Fields of the input"
+        rows={total}
+        when={step}
+        seen={parts.need}
+        row={(index) => {
+          const it = parts.part(index)?.[index % PART];
+          return (
+            <div key={index} class="field-row">
+              {it && (
+                <>
+                  <button tabIndex={-1} class="mono" onClick={() => look(Number(it.vaddr))}>
+                    {it.vaddr}
+                  </button>
+                  <b>{it.path}</b>
+                  <span class="mono">{it.value ?? counted(it.len, "byte")}</span>
+                  <i>{it.note}</i>
+                </>
+              )}
+            </div>
+          );
+        }}
+      />
+      {error && <p class="faint pane-note">{error}</p>}
+    </>
+  );
+}
