@@ -17,13 +17,7 @@ use selkie_svm::{
 };
 use sha2::{Digest, Sha256};
 use solana_hash::Hash;
-use solana_sdk_ids::{feature, system_program, sysvar};
-
-use crate::{
-    head::{Head, HeadAccounts, data_of, set_sysvar},
-    rewards::{EpochInflation, VOTE_REWARDS, VoteRewards},
-    sysvars,
-};
+use solana_sdk_ids::{feature, system_program};
 
 /// The feature gate (SIMD-0326).
 pub const GATE: Pubkey = Pubkey::from_str_const("A1pengvuM6JEcyNuTnMqepBKhwHE3N6PmUrdATGawhJS");
@@ -82,27 +76,6 @@ pub fn clock_account(nanoseconds: i64) -> AccountSharedData {
 fn account(data: Vec<u8>) -> AccountSharedData {
     let lamports = minimum_balance(&Rent::default(), data.len());
     Account { lamports, data, owner: system_program::ID, ..Account::default() }.into()
-}
-
-/// Returns the accounts with which a chain that began with Alpenglow differs from others, and its clock
-/// shows this time, in nanoseconds.
-#[must_use]
-pub fn genesis_accounts(
-    nanoseconds: i64,
-    slots_per_epoch: u64,
-    rent: &Rent,
-) -> Vec<(Pubkey, AccountSharedData)> {
-    let gate = [&[1][..], &0_u64.to_le_bytes()].concat();
-    let lamports = minimum_balance(rent, gate.len());
-    let current = EpochInflation { slots: slots_per_epoch, ..EpochInflation::default() };
-    let vote_rewards = VoteRewards { current, previous: None };
-    let gate = Account { lamports, data: gate, owner: feature::ID, ..Account::default() };
-    vec![
-        (GATE, gate.into()),
-        (CERTIFICATE, certificate(0, &Hash::default())),
-        (CLOCK, clock_account(nanoseconds)),
-        (VOTE_REWARDS, vote_rewards.account(&Rent::default())),
-    ]
 }
 
 /// Returns the time that *alpenclock* shows, in nanoseconds.
@@ -177,39 +150,6 @@ fn merkle_root(signatures: &[[u8; 64]]) -> Option<[u8; 32]> {
 fn sha256(parts: &[&[u8]]) -> Hash {
     let hasher = parts.iter().fold(Sha256::new(), |hasher, part| hasher.chain_update(part));
     Hash::new_from_array(hasher.finalize().into())
-}
-
-impl Head {
-    /// Returns the time, in nanoseconds, with which the block ends if the leader's clock shows `now`:
-    /// `now` within the bounds, or one slot time for each slot since the parent. `None` before
-    /// Alpenglow.
-    fn footer_time(
-        &self,
-        now: Option<i64>,
-        clock: &Clock,
-        accounts: &impl AccountStore,
-    ) -> Option<i64> {
-        let parent = self.environment.is_alpenglow.then(|| time_of(accounts, clock)).flatten()?;
-        let elapsed = self.slot_times.duration(self.parent_slot.saturating_add(1)..=self.slot);
-        let bounds = time_bounds(parent, elapsed);
-        let time = now.unwrap_or_else(|| after(parent, elapsed));
-        Some(time.min(*bounds.end()).max(*bounds.start()))
-    }
-
-    /// Moves the clock to the end of the block (agave: `update_clock_from_footer`).
-    pub(crate) fn end_clock(&self, now: Option<i64>, accounts: &mut impl HeadAccounts) {
-        let clock = sysvars::read_clock(&data_of(accounts, &sysvar::clock::ID));
-        let Some(mut clock) = clock else { return };
-        let Some(time) = self.footer_time(now, &clock, accounts) else { return };
-        clock.unix_timestamp = second(time);
-        let schedule = crate::time::schedule(&self.environment.sysvars);
-        if schedule.get_epoch(self.parent_slot) != schedule.get_epoch(self.slot) {
-            clock.epoch_start_timestamp = clock.unix_timestamp;
-        }
-        let rent = self.environment.rent();
-        set_sysvar(accounts, sysvar::clock::ID, sysvars::clock(&clock), &rent);
-        accounts.put(CLOCK, clock_account(time));
-    }
 }
 
 #[cfg(test)]

@@ -30,13 +30,15 @@
 //! | `begin` | creation of a bank |
 //! | `step` | how a chain goes from a block to the next |
 //! | `options` | options of forks and of banks |
-//! | [`alpenglow`] | the migration to Alpenglow, and the clock in footers |
+//! | [`alpenglow`] | the migration to Alpenglow, its accounts and blockhashes |
 //! | `slot_time` | how long slots last, and the limits of blocks |
 //! | `head` | what the next slot of a chain follows from, and the end of a slot |
 //! | `advance` | the start of a slot |
 //! | `epoch` | the start of an epoch |
 //! | `stakes` | effective stake of delegations per epoch |
-//! | [`rewards`] | the rewards of an epoch, and their distribution |
+//! | [`rewards`] | the rewards of an epoch: who receives how much |
+//! | `distribution` | rewards in the blocks of an epoch |
+//! | `footer` | the clock at the end of a block |
 //! | `freeze` | freezing of a bank: blockhash, fees, hash |
 //! | `accounts` | accounts of all forks |
 //! | `status_cache` | processed transactions on all forks |
@@ -57,8 +59,10 @@ pub mod alpenglow;
 mod ancestors;
 mod bank;
 mod begin;
+mod distribution;
 mod epoch;
 mod error;
+mod footer;
 mod forks;
 mod freeze;
 mod head;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use solana_hash::Hash;
 use solana_sdk_ids as ids;
 
-use crate::{alpenglow, lattice::LatticeHash, stakes::Stakes, sysvars, time};
+use crate::{lattice::LatticeHash, rewards, stakes::Stakes, sysvars, time};
 
 /// How a new cluster begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub struct Genesis {
     /// Stake in addition to that of stake accounts, which is effective in every epoch.
     pub stake: EpochStake,
     /// Whether the chain has migrated to Alpenglow, as mainnet has since October 2026. Without it,
-    /// activating the gate [`alpenglow::GATE`] migrates it.
+    /// activating the gate [`GATE`](crate::alpenglow::GATE) migrates it.
     pub is_alpenglow: bool,
 }
 
@@ -104,7 +104,7 @@ impl State {
             let end = (unix_timestamp.saturating_mul(1000))
                 .saturating_add_unsigned(time::SLOT_MILLISECONDS)
                 .saturating_mul(1_000_000);
-            accounts.extend(alpenglow::genesis_accounts(end, schedule.slots_per_epoch, &rent));
+            accounts.extend(rewards::genesis_accounts(end, schedule.slots_per_epoch, &rent));
         }
         accounts.sort_unstable_by_key(|(key, _)| *key);
         Self {

@@ -2,7 +2,10 @@
 
 use core::fmt;
 
-use selkie_bank::{alpenglow, rewards::VoteRewards};
+use selkie_bank::{
+    alpenglow,
+    rewards::{VoteRewards, genesis_accounts},
+};
 use selkie_builtins::vote_account::VoteAccount;
 use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
@@ -109,7 +112,7 @@ impl Svm {
     #[must_use]
     pub fn with_alpenglow(mut self, is_alpenglow: bool) -> Self {
         let slots = self.epoch_schedule().slots_per_epoch;
-        for (key, account) in alpenglow::genesis_accounts(0, slots, &self.rent()) {
+        for (key, account) in genesis_accounts(0, slots, &self.rent()) {
             self.journal.set_account(key, is_alpenglow.then_some(account));
         }
         self.journal.environment_mut().is_alpenglow = is_alpenglow;
@@ -140,7 +143,7 @@ impl Svm {
         let (slot, rent) = (self.slot().saturating_sub(1), self.rent());
         let slots = self.epoch_schedule().slots_per_epoch;
         let certificate = alpenglow::certificate(slot, &self.latest_blockhash());
-        for (key, account) in alpenglow::genesis_accounts(0, slots, &rent) {
+        for (key, account) in genesis_accounts(0, slots, &rent) {
             if key != alpenglow::CLOCK && self.account(&key).is_none() {
                 self.journal.set_account(key, Some(account));
             }

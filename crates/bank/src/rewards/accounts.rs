@@ -7,7 +7,10 @@ use selkie_svm::{
     Account, AccountSharedData, AccountStore, Pubkey, ReadableAccount,
     sysvars::{Rent, minimum_balance},
 };
-use solana_sdk_ids::system_program;
+use solana_hash::Hash;
+use solana_sdk_ids::{feature, system_program};
+
+use crate::alpenglow;
 
 /// The account that says how much a validator can earn in the current and in the previous epoch.
 /// Derived from the gate of Alpenglow and "vote_reward_account".
@@ -88,6 +91,27 @@ impl VoteRewards {
         let both = [Some(self.current), self.previous].into_iter().flatten();
         both.into_iter().find(|it| it.epoch == epoch)
     }
+}
+
+/// Returns the accounts with which a chain that began with Alpenglow differs from others, and its clock
+/// shows this time, in nanoseconds.
+#[must_use]
+pub fn genesis_accounts(
+    nanoseconds: i64,
+    slots_per_epoch: u64,
+    rent: &Rent,
+) -> Vec<(Pubkey, AccountSharedData)> {
+    let gate = [&[1][..], &0_u64.to_le_bytes()].concat();
+    let lamports = minimum_balance(rent, gate.len());
+    let current = EpochInflation { slots: slots_per_epoch, ..EpochInflation::default() };
+    let vote_rewards = VoteRewards { current, previous: None };
+    let gate = Account { lamports, data: gate, owner: feature::ID, ..Account::default() };
+    vec![
+        (alpenglow::GATE, gate.into()),
+        (alpenglow::CERTIFICATE, alpenglow::certificate(0, &Hash::default())),
+        (alpenglow::CLOCK, alpenglow::clock_account(nanoseconds)),
+        (VOTE_REWARDS, vote_rewards.account(&Rent::default())),
+    ]
 }
 
 /// Returns the account of the delegated stakes of an epoch.

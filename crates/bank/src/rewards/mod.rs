@@ -7,52 +7,42 @@ mod calculate;
 mod inflation;
 mod partition;
 
-use std::{collections::BTreeMap, sync::Arc};
-
 use selkie_svm::{
     AccountSharedData, Feature, FeatureSet, Pubkey, ReadableAccount,
     check::is_reserved,
     sysvars::{EpochRewards, Rent, minimum_balance},
 };
 use solana_account::WritableAccount;
-use solana_sdk_ids::{incinerator, stake, system_program, sysvar};
+use solana_sdk_ids::{incinerator, system_program};
 
-pub use self::accounts::{DELEGATED_STAKES, EpochInflation, VOTE_REWARDS, VoteRewards};
-use self::{
+pub use self::accounts::{
+    DELEGATED_STAKES, EpochInflation, VOTE_REWARDS, VoteRewards, genesis_accounts,
+};
+use self::partition::partition_of;
+pub(crate) use self::{
+    accounts::{delegated_stakes, read_delegated_stakes},
     calculate::{Calculation, EpochKind, Inputs, Rules, StakeReward},
-    inflation::Inflation,
-    partition::partition_of,
+    inflation::{Inflation, since as inflation_since},
 };
 use crate::{
-    advance::Advance,
     alpenglow::{self, active_since},
-    head::HeadAccounts,
     slot_time::SlotTimes,
-    stakes::StakeAccounts,
-    step::{Between, Distribution},
-    sysvars, time,
 };
 
 /// The feature that leaves inactive stakes alone (SIMD-0599), which no program can see.
 pub(crate) const SKIP_INACTIVE: Pubkey =
     Pubkey::from_str_const("RMsTKfD6hZnBhhNvgGBeKNrqCNkeoP3DYYxNtcuWtRg");
 
-/// Offsets in the data of a stake account: of the delegated lamports, the epoch of the deactivation, and
-/// the credits observed.
-const STAKE_OFFSET: usize = 156;
-const DEACTIVATION_OFFSET: usize = 172;
-const CREDITS_OFFSET: usize = 188;
-
 /// The rewards of stake accounts that are still to be distributed.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     /// The rewarded epoch.
-    epoch: u64,
-    partitions: Vec<Vec<StakeReward>>,
+    pub(crate) epoch: u64,
+    pub(crate) partitions: Vec<Vec<StakeReward>>,
 }
 
 impl Pending {
-    fn new(epoch: u64, stakes: &[StakeReward], rewards: &EpochRewards) -> Self {
+    pub(crate) fn new(epoch: u64, stakes: &[StakeReward], rewards: &EpochRewards) -> Self {
         let count = usize::try_from(rewards.num_partitions).unwrap_or(0);
         let mut partitions = vec![Vec::new(); count];
         for reward in stakes {
@@ -73,304 +63,6 @@ pub(crate) fn admission(
 ) -> u64 {
     let is_due = active_since(accounts, &alpenglow::GATE).is_some_and(|since| since <= slot);
     if is_due { times.at(slot).admission_lamports } else { 0 }
-}
-
-impl<A: HeadAccounts> Advance<'_, A> {
-    fn rules(&self) -> Rules {
-        let has = |feature| self.features.has(feature);
-        Rules {
-            delays_commissions: has(Feature::DelayCommissionUpdates),
-            has_basis_points: has(Feature::CommissionRateInBasisPoints),
-            has_collectors: has(Feature::CustomCommissionCollector),
-            adjusts_for_rent: has(Feature::RelaxMinBalanceCheck),
-            skips_inactive: active_since(self.accounts, &SKIP_INACTIVE).is_some(),
-        }
-    }
-
-    /// Returns how an epoch was agreed on (agave: `AlpenglowEpochType`).
-    fn kind(&self, epoch: u64) -> EpochKind {
-        let Some(genesis) = alpenglow::genesis_slot(self.accounts) else {
-            return EpochKind::Tower;
-        };
-        let migration = self.schedule.get_epoch(genesis);
-        if migration != epoch {
-            return if migration < epoch { EpochKind::Alpenglow } else { EpochKind::Tower };
-        }
-        let first = self.schedule.get_first_slot_in_epoch(epoch);
-        let tower = genesis.saturating_sub(first).saturating_add(1);
-        let alpenglow = self.schedule.get_slots_in_epoch(epoch).saturating_sub(tower);
-        EpochKind::Migration { tower, alpenglow }
-    }
-
-    /// Returns the inflation of an epoch in lamports, if the supply is `capitalization`.
-    fn inflation(&self, capitalization: u64, rewarded: u64) -> u64 {
-        let inflation = Inflation {
-            schedule: &self.schedule,
-            slot_times: &self.slot_times,
-            epoch: self.schedule.get_epoch(self.slot),
-            since: inflation::since(self.accounts),
-        };
-        inflation.of(capitalization, rewarded)
-    }
-
-    /// Returns the lamports of all accounts, and the additional stake, which no account holds.
-    pub(crate) fn capitalization(&self) -> u64 {
-        self.accounts.capitalization().saturating_add(self.stakes.additional.total)
-    }
-
-    /// Computes the rewards of the epoch that has ended. After the migration, notes the stakes by which
-    /// vote accounts share what they earned.
-    pub(crate) fn calculate_rewards(&mut self, stakes: &StakeAccounts) -> Calculation {
-        let epoch = self.schedule.get_epoch(self.before.slot);
-        let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
-        let admitted = stakes.admitted(epoch.saturating_add(1), &history);
-        let mut delegated = stakes.delegated(epoch, &history);
-        delegated.retain(|voter, _| admitted.contains_key(voter));
-        let kind = self.kind(epoch);
-        let inflation = if kind == EpochKind::Tower {
-            self.inflation(self.capitalization(), epoch)
-        } else {
-            let account = accounts::delegated_stakes(epoch, &delegated, &self.rent);
-            self.put(DELEGATED_STAKES, account);
-            let recorded = VoteRewards::read(self.accounts).and_then(|all| all.of(epoch));
-            recorded.map_or(0, |it| it.lamports)
-        };
-        let inputs = Inputs {
-            epoch,
-            kind,
-            inflation,
-            accounts: stakes,
-            stakes: &self.before.stakes,
-            history: &history,
-            rent: &self.rent,
-            admitted: &admitted,
-            delegated: &delegated,
-            rules: self.rules(),
-        };
-        inputs.calculate()
-    }
-
-    /// Lets the vote accounts that are newly admitted to epochs pay for it: to the incinerator, which
-    /// burns it at the end of the block (agave: `maybe_burn_vat_from_staked_accounts`; SIMD-0357).
-    pub(crate) fn pay_admission(&mut self, stakes: &StakeAccounts) {
-        let price = admission(self.accounts, &self.slot_times, self.slot);
-        if price == 0 {
-            return;
-        }
-        let known = &self.before.stakes.epochs;
-        let new = self.stakes.epochs.iter().filter(|(epoch, _)| !known.contains_key(epoch));
-        let voters = new.flat_map(|(_, stake)| stake.vote_accounts.keys().copied());
-        let voters: Vec<Pubkey> = voters.filter(|voter| stakes.is_admissible(voter)).collect();
-        let mut total = 0_u64;
-        for voter in voters {
-            let Some(mut account) = self.account(&voter) else { continue };
-            if account.checked_sub_lamports(price).is_ok() {
-                self.put(voter, account);
-                total = total.saturating_add(price);
-            }
-        }
-        if total > 0 {
-            let mut account = self.account(&incinerator::ID).unwrap_or_default();
-            account.set_lamports(account.lamports().saturating_add(total));
-            self.put(incinerator::ID, account);
-        }
-    }
-
-    /// Pays the commissions, and starts the distribution to stake accounts. If its blocks have passed,
-    /// or the step says so, they are paid at once. `supply` is the capitalization of the parent.
-    pub(crate) fn begin_rewards(&mut self, calculation: &Calculation, supply: u64) {
-        let (paid, burned) = self.pay_commissions(calculation);
-        let rewards = EpochRewards {
-            distribution_starting_block_height: self.first_height().saturating_add(1),
-            num_partitions: self.partitions(calculation.stakes.len()),
-            parent_blockhash: self.end.blockhash,
-            total_points: calculation.points,
-            total_rewards: calculation.inflation,
-            distributed_rewards: paid.saturating_add(burned),
-            active: true,
-        };
-        self.set_sysvar(sysvar::epoch_rewards::ID, sysvars::epoch_rewards(&rewards));
-        let epoch = self.schedule.get_epoch(self.before.slot);
-        self.pending = Some(Arc::new(Pending::new(epoch, &calculation.stakes, &rewards)));
-        self.update_vote_rewards(supply.saturating_add(paid), calculation);
-        let (_, index) = self.schedule.get_epoch_and_slot_index(self.slot);
-        let has_passed = index > 0 && self.step.between != Between::Skipped;
-        if has_passed || self.step.distribution == Distribution::AtOnce {
-            self.distribute(0..usize::MAX);
-            self.finish_distribution();
-        }
-    }
-
-    /// Returns the block height of the epoch's first block.
-    fn first_height(&self) -> u64 {
-        let (_, index) = self.schedule.get_epoch_and_slot_index(self.slot);
-        let passed = if self.step.between == Between::Empty { index } else { 0 };
-        self.block_height.saturating_sub(passed)
-    }
-
-    /// Returns in how many blocks some stake accounts are rewarded: at most a tenth of the epoch.
-    fn partitions(&self, stakes: usize) -> u64 {
-        let epoch = self.schedule.get_epoch(self.slot);
-        if self.schedule.warmup && epoch < self.schedule.first_normal_epoch {
-            return 1;
-        }
-        let per_block = self.slot_times.at(self.slot).rewards_per_block;
-        let blocks = stakes.div_ceil(per_block) as u64;
-        blocks.clamp(1, (self.schedule.slots_per_epoch / 10).max(1))
-    }
-
-    /// Returns the lamports paid, and those sent to the incinerator or burned.
-    fn pay_commissions(&mut self, calculation: &Calculation) -> (u64, u64) {
-        let (mut paid, mut burned) = (0_u64, 0_u64);
-        for (key, commission) in &calculation.commissions {
-            burned = burned.saturating_add(commission.burned);
-            let account = self.account(key).unwrap_or_default();
-            let credited = if commission.is_vote_account {
-                let mut account = account;
-                account.checked_add_lamports(commission.lamports).ok().map(|()| account)
-            } else {
-                credited(key, account, commission.lamports, self.features, &self.rent)
-            };
-            let Some(account) = credited else {
-                burned = burned.saturating_add(commission.lamports);
-                continue;
-            };
-            self.put(*key, account);
-            let sum = if *key == incinerator::ID { &mut burned } else { &mut paid };
-            *sum = sum.saturating_add(commission.lamports);
-        }
-        (paid, burned)
-    }
-
-    /// Notes what validators can earn in the epoch that begins, once the gate of Alpenglow is active.
-    fn update_vote_rewards(&mut self, supply: u64, calculation: &Calculation) {
-        if active_since(self.accounts, &alpenglow::GATE).is_none() {
-            return;
-        }
-        let epoch = self.schedule.get_epoch(self.slot);
-        let supply = supply.saturating_add(calculation.stake_lamports());
-        let slots = self.schedule.slots_per_epoch;
-        let current = EpochInflation { lamports: self.inflation(supply, epoch), slots, epoch };
-        let previous = VoteRewards::read(self.accounts).map(|all| all.current);
-        let account = VoteRewards { current, previous }.account(&self.rent);
-        self.put(VOTE_REWARDS, account);
-    }
-
-    /// Distributes what is due in this block, and in those that have passed since the parent.
-    pub(crate) fn continue_rewards(&mut self) {
-        let Some(rewards) = self.epoch_rewards().filter(|rewards| rewards.active) else { return };
-        let start = rewards.distribution_starting_block_height;
-        // Blocks that do not count in the height have the parent's, and distribute all the same.
-        let first = self.before.block_height.saturating_add(1);
-        let height = first.max(self.block_height);
-        if height < start {
-            return;
-        }
-        let index =
-            |height: u64| usize::try_from(height.saturating_sub(start)).unwrap_or(usize::MAX);
-        self.distribute(index(first)..index(height).saturating_add(1));
-        if height.saturating_add(1) >= start.saturating_add(rewards.num_partitions) {
-            self.finish_distribution();
-        }
-    }
-
-    /// Pays the stake accounts of some partitions.
-    fn distribute(&mut self, partitions: core::ops::Range<usize>) {
-        let Some(pending) = self.pending.clone() else { return };
-        let end = partitions.end.min(pending.partitions.len());
-        let due = pending.partitions.get(partitions.start.min(end)..end).unwrap_or_default();
-        let mut total = 0_u64;
-        for reward in due.iter().flatten() {
-            total = total.saturating_add(reward.lamports);
-            if let Some(account) = self.rewarded(reward, pending.epoch) {
-                self.put(reward.key, account);
-            }
-        }
-        if let Some(mut rewards) = self.epoch_rewards() {
-            rewards.distributed_rewards = rewards.distributed_rewards.saturating_add(total);
-            self.set_sysvar(sysvar::epoch_rewards::ID, sysvars::epoch_rewards(&rewards));
-        }
-    }
-
-    /// Returns a stake account with its reward; `None` if it is no longer a delegated one, and the reward
-    /// is burned.
-    fn rewarded(&self, reward: &StakeReward, epoch: u64) -> Option<AccountSharedData> {
-        let mut account = self.account(&reward.key).filter(|it| *it.owner() == stake::ID)?;
-        if !StakeAccounts::is_delegated(account.data()) {
-            return None;
-        }
-        account.checked_add_lamports(reward.lamports).ok()?;
-        let (mut delegated, mut deactivation) = (reward.stake, reward.deactivation_epoch);
-        if self.features.has(Feature::RelaxMinBalanceCheck) {
-            let minimum = minimum_balance(&self.rent, account.data().len());
-            delegated = delegated.min(account.lamports().saturating_sub(minimum));
-            if delegated == 0 && reward.stake != 0 {
-                deactivation = epoch;
-            }
-        }
-        let fields = [
-            (STAKE_OFFSET, delegated),
-            (DEACTIVATION_OFFSET, deactivation),
-            (CREDITS_OFFSET, reward.credits_observed),
-        ];
-        let data = account.data_as_mut_slice();
-        for (offset, number) in fields {
-            data.get_mut(offset..offset.saturating_add(8))?.copy_from_slice(&number.to_le_bytes());
-        }
-        Some(account)
-    }
-
-    fn finish_distribution(&mut self) {
-        if let Some(rewards) = self.epoch_rewards() {
-            let data = sysvars::epoch_rewards(&EpochRewards { active: false, ..rewards });
-            self.set_sysvar(sysvar::epoch_rewards::ID, data);
-        }
-        self.pending = None;
-    }
-
-    fn epoch_rewards(&self) -> Option<EpochRewards> {
-        sysvars::read_epoch_rewards(&self.data(&sysvar::epoch_rewards::ID))
-    }
-
-    /// Computes again what was still to be distributed, for a chain that continues from a state (agave:
-    /// `recalculate_stake_rewards`).
-    pub(crate) fn recall_rewards(&mut self) {
-        if self.pending.is_some() || !self.epoch_rewards().is_some_and(|it| it.active) {
-            return;
-        }
-        let Some(rewards) = self.epoch_rewards() else { return };
-        let mut stakes = self.stake_accounts();
-        let epoch = time::schedule(&self.before.environment.sysvars).get_epoch(self.before.slot);
-        let epoch = epoch.saturating_sub(1);
-        let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
-        // The vote accounts were admitted when the distribution began, by what they held then.
-        let admitted: BTreeMap<Pubkey, u64> = {
-            let epoch = self.schedule.get_leader_schedule_epoch(self.before.slot);
-            self.stakes.of(epoch).vote_accounts.clone()
-        };
-        stakes.votes.values_mut().for_each(|(vote, _)| vote.forget_credits_after(epoch));
-        let delegated = accounts::read_delegated_stakes(self.accounts, epoch).unwrap_or_default();
-        let kind = self.kind(epoch);
-        let inputs = Inputs {
-            epoch,
-            kind,
-            inflation: rewards.total_rewards,
-            accounts: &stakes,
-            stakes: &self.before.stakes,
-            history: &history,
-            rent: &self.rent,
-            admitted: &admitted,
-            delegated: &delegated,
-            rules: self.rules(),
-        };
-        let is_nothing_due = kind != EpochKind::Alpenglow && rewards.total_points == 0;
-        let calculation = if is_nothing_due {
-            Calculation::default()
-        } else {
-            inputs.calculate_by(rewards.total_points)
-        };
-        self.pending = Some(Arc::new(Pending::new(epoch, &calculation.stakes, &rewards)));
-    }
 }
 
 /// Returns the account of a fee or commission collector with lamports added, if it may receive them
