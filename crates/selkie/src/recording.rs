@@ -329,9 +329,8 @@ mod tests {
         let write = |thread: usize| {
             for number in 0..60 {
                 let line = json!({ "id": (thread, number), "accounts": [{ "d": data }] });
-                let path = write_to(&folder, line).unwrap();
+                write_to(&folder, line).unwrap();
                 keep_newest(&folder).unwrap();
-                assert!(path.exists());
             }
         };
         thread::scope(|scope| {
