@@ -9,6 +9,7 @@ import { FlameView } from "./flame";
 import { count, learnName } from "./format";
 import { Inspector } from "./inspector";
 import { Live } from "./live";
+import { type Recorded, Replays, ReplayView } from "./replays";
 import { followLinks, go, placeOf, usePath } from "./router";
 import { rpc, watchConnection, watchSlot } from "./rpc";
 import { TransactionView } from "./transaction";
@@ -56,7 +57,8 @@ export function App() {
     k: () => step(-1),
     ...Object.fromEntries(VIEWS.map(([at, , key]) => [key, () => go(at)])),
   });
-  const view = viewOf(path.split("?")[0]);
+  const view = viewOf(path.split("?")[0], node.opened);
+  const views = node.opened ? ([["/", "Recorded transactions", "1"]] as const) : VIEWS;
   useEffect(() => {
     document.title = `${view.title} · Selkie`;
   }, [view.title]);
@@ -71,15 +73,15 @@ export function App() {
           <b>Selkie</b>
         </a>
         <nav aria-label="Views">
-          {VIEWS.map(([at, name]) => (
+          {views.map(([at, name]) => (
             <a key={at} href={at} aria-current={view.nav === at ? "page" : undefined}>
               {name}
             </a>
           ))}
         </nav>
-        <Search input={search} />
+        {!node.opened && <Search input={search} />}
         <div class="node">
-          <span class={node.isOpen ? "state" : "state lost"} role="status">
+          <span hidden={!!node.opened && node.isOpen} class={node.isOpen ? "state" : "state lost"} role="status">
             <i aria-hidden="true" />
             {node.isOpen ? (
               <>
@@ -125,7 +127,7 @@ export function App() {
   );
 }
 
-function viewOf(path: string) {
+function viewOf(path: string, opened: Recorded[] | null | undefined) {
   const [, kind, name = ""] = path.split("/");
   const wanted = safely(name);
   if (kind === "tx") return { nav: "/", title: "Transaction", content: <TransactionView key={wanted} signature={wanted} /> };
@@ -136,6 +138,9 @@ function viewOf(path: string) {
   if (kind === "blocks") return { nav: "/blocks", title: "Blocks", content: <Blocks /> };
   if (kind === "inspector") return { nav: "/inspector", title: "Inspector", content: <Inspector /> };
   if (kind === "controls") return { nav: "/controls", title: "Controls", content: <Controls /> };
+  if (kind === "replay" && opened) return { nav: "/", title: "Transaction", content: <ReplayView key={wanted} number={Number(wanted)} all={opened} /> };
+  if (kind === "replay" && opened === undefined) return { nav: "/", title: "Transaction", content: <h1>Transaction</h1> };
+  if (kind === "" && opened) return { nav: "/", title: "Recorded transactions", content: <Replays all={opened} /> };
   if (kind === "") return { nav: "/", title: "Transactions", content: <Live /> };
   const content = (
     <div class="empty">
@@ -191,7 +196,10 @@ function Search({ input }: { input: { current: HTMLInputElement | null } }) {
 function useNode() {
   const [isOpen, setOpen] = useState(true);
   const [slot, setSlot] = useState<number>();
+  // What `selkie inspect` has opened; a node has nothing opened.
+  const [opened, setOpened] = useState<Recorded[] | null>();
   useEffect(() => {
+    rpc<Recorded[] | null>("selkie_listReplays").then(setOpened, () => setOpened(null));
     rpc<{ faucet: string; identity: string }>("selkie_nodeInfo").then(
       (info) => {
         learnName(info.faucet, "Faucet");
@@ -203,7 +211,7 @@ function useNode() {
     const ends = [watchConnection(setOpen), watchSlot(setSlot)];
     return () => ends.forEach((end) => end());
   }, []);
-  return { isOpen, slot };
+  return { isOpen, slot, opened };
 }
 
 function toggleTheme() {

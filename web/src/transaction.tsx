@@ -150,7 +150,7 @@ function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Exp
 }
 
 /** The line of the user's own at which a program failed. */
-function Source({ explained, signature }: { explained: Explained; signature: string }) {
+export function Source({ explained, signature }: { explained: Explained; signature: string }) {
   const source = explained.source!;
   return (
     <figure class="source">

@@ -104,6 +104,8 @@ export function Address(props: { of: string; full?: boolean; mark?: boolean; pla
 }
 
 export function Signature({ of, full }: { of: string; full?: boolean }) {
+  const recorded = /^replay-(\d+)$/.exec(of);
+  if (recorded) return <a href={`/replay/${recorded[1]}`}>of recorded transaction {recorded[1]}</a>;
   return (
     <span class="address">
       <a href={`/tx/${of}`} title={of} class="mono">

@@ -1,7 +1,8 @@
 // The explorer in a browser, against a node with real programs. `cargo xtask web --test` runs it.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -368,6 +369,37 @@ test("a node that has gone is told, and one that is back is used", async (contex
   await page.unroute("**/*");
   await page.getByRole("link", { name: "Transactions" }).last().click();
   await row(page, scene.memo).waitFor();
+});
+
+test("what was recorded is opened without a node", async (context) => {
+  if (PAGES) return;
+  const folder = join(FOLDER, "recorded");
+  mkdirSync(folder, { recursive: true });
+  const line = JSON.parse(readFileSync(join(FOLDER, "call.replay"), "utf8").trim().split("\n").at(-1));
+  const lines = [{ ...line, id: "pays" }, { ...line, id: PAYLOAD }].map((it) => JSON.stringify(it));
+  writeFileSync(join(folder, "all.replay"), `${lines.join("\n")}\n`);
+  const served = spawn(SELKIE, ["inspect", folder, "--port", "0", "--json"], { cwd: FOLDER });
+  context.after(() => served.kill());
+  const told = JSON.parse(await new Promise((found) => served.stdout.once("data", (it) => found(String(it)))));
+  assert.equal(told.transactions, 2);
+  const page = await open(context, "/");
+  await page.goto(told.url);
+  await page.getByRole("heading", { level: 1, name: "Recorded transactions" }).waitFor();
+  assert.equal(await page.locator("[data-row]").count(), 2);
+  await page.screenshot({ path: join(PICTURES, "recorded-light-1280.png"), fullPage: true });
+  await page.getByText(PAYLOAD).first().waitFor();
+  await page.getByRole("link", { name: "pays" }).click();
+  await page.locator(".source .here").getByText("return Err(ProgramError::Custom(NOT_ALL_PAID));").waitFor();
+  await page.screenshot({ path: join(PICTURES, "replay-light-1280.png"), fullPage: true });
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => window.axe.run(document));
+  assert.deepEqual(violations.filter((it) => ["serious", "critical"].includes(it.impact)).map((it) => it.id), []);
+  await page.getByRole("link", { name: "Step through it" }).click();
+  await page.locator(".source-pane .here").getByText("return Err").waitFor();
+  await page.getByRole("link", { name: /of recorded transaction/ }).click();
+  await page.getByRole("link", { name: "Compute units" }).click();
+  await page.locator(".flame button").first().waitFor();
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
 });
 
 for (const colorScheme of ["light", "dark"]) {

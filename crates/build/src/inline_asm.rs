@@ -214,7 +214,7 @@ mod tests {
             folder
         });
         fs::write(own.join("lib.rs"), "fn own() {}\n").expect("it can be written");
-        let source = "pub fn stop() {\n    unsafe { asm!(\"lddw r0, 2\\nexit\") }\n}\n";
+        let source = "pub fn stop() {\n    asm!(\"lddw r0, 2\\nexit\")\n}\n";
         fs::write(library.join("lib.rs"), source).expect("it can be written");
         let of = |root: &Path| serde_json::json!({ "src_path": root.join("lib.rs") });
         let span = serde_json::json!({

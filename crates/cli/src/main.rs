@@ -12,6 +12,7 @@ mod cli;
 mod command;
 mod debuggee;
 mod effects;
+#[cfg(feature = "node")]
 mod explorer;
 mod files;
 mod folders;

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    rc::Rc,
+    sync::Arc,
 };
 
 use anyhow::{Context as _, Result, anyhow};
@@ -24,7 +24,7 @@ use crate::{
 /// Takes transactions from the node with a URL, if there is one.
 pub(crate) fn fetcher(url: Option<&str>) -> Option<Fetch> {
     let url = url?.to_owned();
-    Some(Rc::new(move |signature| {
+    Some(Arc::new(move |signature| {
         let client = Client::new(&url)?;
         fetch(&client, &signature.to_string()).map_err(Failure::of)
     }))

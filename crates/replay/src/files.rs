@@ -4,7 +4,7 @@ use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use std::{
     fs,
     path::{Path, PathBuf},
-    rc::Rc,
+    sync::Arc,
 };
 
 use selkie::Signature;
@@ -48,7 +48,7 @@ pub fn signature(path: &Path) -> Option<Signature> {
 }
 
 /// Takes the transaction with a signature from where there is no file: a node.
-pub type Fetch = Rc<dyn Fn(&Signature) -> Result<ReplayFile>>;
+pub type Fetch = Arc<dyn Fn(&Signature) -> Result<ReplayFile> + Send + Sync>;
 
 /// Opens a replay file, or takes the transaction with a signature from a node.
 ///

@@ -5,13 +5,10 @@
 
 use std::path::Path;
 
-use selkie::{Pubkey, Replay};
+use selkie::Pubkey;
 use selkie_inspect::{Listing, is_source_file, stack_use};
-use selkie_isa::{
-    failure::{Failure, OrFailure as _},
-    input,
-};
-use selkie_replay::{DebugFiles, ProgramView, ReplayFile};
+use selkie_isa::input;
+use selkie_replay::{DebugFiles, ProgramView, Timeline};
 use serde_json::{Value, json};
 
 use crate::{symbolize::Programs, trace};
@@ -27,29 +24,23 @@ const SLOT_BYTES: usize = 8;
 /// The instructions of one answer.
 const INSTRUCTIONS_MAX: usize = 2_000;
 
-/// Runs a recorded transaction again. Returns its calls, why it failed, and the place in the sources with the
-/// lines around it.
-///
-/// # Errors
-/// If the replay cannot be run.
-pub fn explain_transaction(replay: Replay) -> Result<Value, Failure> {
-    let mut file = ReplayFile::default();
-    file.push(replay);
-    let timeline = file.timeline(0).or_failure()?;
+/// Returns a transaction's calls, why it failed, and the place in the sources with the lines around it.
+#[must_use]
+pub fn explain_transaction(timeline: &Timeline) -> Value {
     let mut programs = Programs::new(debug_files());
-    programs.add(&timeline);
+    programs.add(timeline);
     let receipt = timeline.receipt();
     let name = receipt.failed_instruction.as_ref().and_then(|failed| {
         let name = programs.error_name(&failed.program_id, &failed.error, &receipt.logs)?;
         Some(name.to_string())
     });
     let failed = receipt.failed_instruction.as_ref().map(|it| it.program_id.to_string());
-    let mut value = trace::to_json(&timeline, &programs);
+    let mut value = trace::to_json(timeline, &programs);
     value["errorName"] = name.into();
     value["explanations"] = receipt.explanations().into();
     value["failedProgram"] = failed.into();
-    value["place"] = json!(trace::failure_place(&timeline, &programs));
-    value["source"] = trace::failure_backtrace(&timeline, &programs)
+    value["place"] = json!(trace::failure_place(timeline, &programs));
+    value["source"] = trace::failure_backtrace(timeline, &programs)
         .and_then(|(id, backtrace)| {
             programs.get(&id)?.view.debug_file.as_ref()?;
             let place = backtrace.place()?;
@@ -64,7 +55,8 @@ pub fn explain_transaction(replay: Replay) -> Result<Value, Failure> {
             }))
         })
         .unwrap_or_default();
-    Ok(value)
+    value["logs"] = receipt.logs.clone().into();
+    value
 }
 
 /// Returns the lines of a source file around one, with their numbers; none if it cannot be read.

@@ -1,8 +1,7 @@
 //! Where the compute units of a transaction go, for the explorer's flame graph.
 
-use selkie::Replay;
-use selkie_isa::failure::{Failure, OrFailure as _};
-use selkie_replay::ReplayFile;
+use selkie_isa::failure::Failure;
+use selkie_replay::Timeline;
 use serde_json::{Value, json};
 
 use crate::{
@@ -20,18 +19,15 @@ const LINES_MAX: usize = 24;
 /// The longest name.
 const NAME_CHARS_MAX: usize = 300;
 
-/// Runs a recorded transaction again. Returns its call tree with compute units, twice: libraries counting for the
-/// own functions that call them, and all functions. With the name of a format, returns the text that tools read.
+/// Returns the call tree of a transaction with compute units, twice: libraries counting for the own functions that
+/// call them, and all functions. With the name of a format, returns the text that tools read.
 ///
 /// # Errors
-/// If the replay cannot be run, or there is no such format of text.
-pub fn flame_transaction(replay: Replay, format: Option<&str>) -> Result<Value, Failure> {
-    let mut file = ReplayFile::default();
-    file.push(replay);
-    let timeline = file.timeline(0).or_failure()?;
+/// If there is no such format of text.
+pub fn flame_transaction(timeline: &Timeline, format: Option<&str>) -> Result<Value, Failure> {
     let mut programs = Programs::new(debug_files());
     let mut profile = Profile::default();
-    profile.add(&timeline, &mut programs);
+    profile.add(timeline, &mut programs);
     let Some(format) = format else {
         return Ok(json!({
             "all": frames(&profile.shown(Libraries::Expanded)),

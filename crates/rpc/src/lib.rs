@@ -50,6 +50,6 @@ pub use crate::{
         API_VERSION, Addresses, METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED,
         UnsupportedRow, Weight,
     },
-    options::{Explainer, Limits, Options},
+    options::{Asked, Explainer, Limits, Options},
     server::{BindError, Server, Service},
 };

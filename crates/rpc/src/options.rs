@@ -35,13 +35,22 @@ pub struct Options {
     pub limits: Limits,
 }
 
+/// A transaction that is looked into.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// One of the node, with the state before it.
+    Replay(Box<Replay>),
+    /// The one with this number of those that [`Explainer::opened`] lists.
+    Opened(usize),
+}
+
 /// Looks into transactions and programs, with the debug information of the machine.
 pub trait Explainer: fmt::Debug + Send + Sync {
     /// Runs a transaction again, and returns what `selkie_explainTransaction` answers.
     ///
     /// # Errors
     /// If the replay cannot be run.
-    fn explain(&self, replay: Replay) -> Result<Value, Failure>;
+    fn explain(&self, asked: Asked) -> Result<Value, Failure>;
 
     /// Returns what `selkie_disassembleProgram` answers of a program's address and ELF file: the instructions
     /// from a slot on, at most so many. `None` if it is no program that can be loaded.
@@ -58,19 +67,25 @@ pub trait Explainer: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// If the replay cannot be run, or there is no such format.
-    fn flame(&self, replay: Replay, format: Option<&str>) -> Result<Value, Failure>;
+    fn flame(&self, asked: Asked, format: Option<&str>) -> Result<Value, Failure>;
 
-    /// Answers a question of `selkie_debugTransaction` about the steps of the transaction with a name. `replay`
-    /// is asked for it if it is not known from questions before; the answer is null if there is none.
+    /// Answers a question of `selkie_debugTransaction` about the steps of the transaction with a name. `asked`
+    /// is called for it if it is not known from questions before; the answer is null if there is none.
     ///
     /// # Errors
     /// If the replay cannot be had or run, or the question is not understood.
     fn ask(
         &self,
         name: &str,
-        replay: &dyn Fn() -> Result<Option<Replay>, Failure>,
+        asked: &dyn Fn() -> Result<Option<Asked>, Failure>,
         question: &Value,
     ) -> Result<Value, Failure>;
+
+    /// Returns a list of transactions that are looked into instead of the node's, for `selkie_listReplays`;
+    /// `None` if the node's are.
+    fn opened(&self) -> Option<Value> {
+        None
+    }
 }
 
 impl Default for Options {

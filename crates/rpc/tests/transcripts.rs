@@ -29,13 +29,13 @@ use std::{env, fmt::Write as _, fs, net::SocketAddr, path::Path, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::{SinkExt as _, StreamExt as _};
-use selkie::Replay;
-use selkie_isa::failure::Failure;
+use selkie_isa::failure::{Failure, OrFailure as _};
 use selkie_node::{
     Block, Commit, Event, Events, Fetch, Header, HistoryLimit, ManualClock, Node, Store, StoreError,
 };
+use selkie_replay::{ReplayFile, Timeline};
 use selkie_report::{explain, flame};
-use selkie_rpc::{Addresses, Explainer, Service};
+use selkie_rpc::{Addresses, Asked, Explainer, Service};
 use serde_json::{Value, json};
 use solana_account::AccountSharedData;
 use solana_commitment_config::CommitmentLevel;
@@ -221,8 +221,8 @@ impl Store for FullDisk {
 struct Explorer;
 
 impl Explainer for Explorer {
-    fn explain(&self, replay: Replay) -> Result<Value, Failure> {
-        explain::explain_transaction(replay)
+    fn explain(&self, asked: Asked) -> Result<Value, Failure> {
+        Ok(explain::explain_transaction(&timeline(asked)?))
     }
 
     fn disassemble(
@@ -235,17 +235,25 @@ impl Explainer for Explorer {
         explain::disassemble_program(id, elf, from, count)
     }
 
-    fn flame(&self, replay: Replay, format: Option<&str>) -> Result<Value, Failure> {
-        flame::flame_transaction(replay, format)
+    fn flame(&self, asked: Asked, format: Option<&str>) -> Result<Value, Failure> {
+        flame::flame_transaction(&timeline(asked)?, format)
     }
 
     fn ask(
         &self,
         name: &str,
-        replay: &dyn Fn() -> Result<Option<Replay>, Failure>,
+        asked: &dyn Fn() -> Result<Option<Asked>, Failure>,
         question: &Value,
     ) -> Result<Value, Failure> {
-        Ok(json!({ "name": name, "id": replay()?.map(|it| it.id().to_owned()), "asked": question }))
+        let id = asked()?.map(timeline).transpose()?.map(|it| it.id().to_owned());
+        Ok(json!({ "name": name, "id": id, "asked": question }))
+    }
+}
+
+fn timeline(asked: Asked) -> Result<Timeline, Failure> {
+    match asked {
+        Asked::Replay(replay) => ReplayFile::from(*replay).timeline(0).or_failure(),
+        Asked::Opened(_) => Err("nothing was opened".into()),
     }
 }
 

@@ -268,10 +268,10 @@ impl Plan {
 ///
 /// If a file cannot be read or written.
 pub fn undo(folder: &Path) -> Result<Vec<PathBuf>> {
+    type Strip = fn(&str) -> String;
+    const STRIPS: [(&str, Strip); 2] = [("Cargo.toml", strip), ("package.json", strip_npm)];
     let mut changed = Vec::new();
-    let strips: [(&str, fn(&str) -> String); 2] =
-        [("Cargo.toml", strip), ("package.json", strip_npm)];
-    for (name, strip) in strips {
+    for (name, strip) in STRIPS {
         for path in folder.ancestors().map(|it| it.join(name)).filter(|it| it.is_file()) {
             let old = read(&path)?;
             let new = strip(&old);

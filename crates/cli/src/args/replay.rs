@@ -91,15 +91,16 @@ pub(crate) struct TraceArgs {
     pub(crate) call: CallArgs,
 }
 
-/// Answer questions about a transaction as JSON, or write a page that shows it
+/// Open the explorer for recorded transactions, or answer questions about one as JSON
 ///
-/// Without --output, each line of the standard input is a request, and is answered by a line.
+/// In a terminal, or with --port, the pages of `selkie node` are served for what was recorded, on this machine alone.
+/// Otherwise each line of the standard input is a request, and is answered by a line.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie inspect call.replay -o call.html          a page for browsers, in one file
-  selkie inspect recordings/ --test withdraws -o call.html
-  selkie inspect program.so --input call.json -o call.html
+  selkie inspect call.replay                       prints an address for the browser
+  selkie inspect recordings/ --test withdraws
+  selkie inspect program.so --input call.json
   echo '{\"method\": \"state\", \"params\": {\"step\": 34}}' | selkie inspect call.replay
   selkie inspect --methods                         what can be asked
 
@@ -123,12 +124,12 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "transaction")]
     pub(crate) test: Option<String>,
 
-    /// Write a page in HTML: calls, compute units, logs, changed accounts
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) output: Option<PathBuf>,
+    /// Serve the pages on this port, whatever the standard input is; 0 takes a free one
+    #[arg(short, long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
 
     /// List the methods with their parameters
-    #[arg(long, conflicts_with_all = ["output", "path", "transaction", "test", "symbols"])]
+    #[arg(long, conflicts_with_all = ["port", "path", "transaction", "test", "symbols"])]
     pub(crate) methods: bool,
 
     /// Also look here for debug information: .so and .so.debug files, or folders of them

@@ -1,28 +1,19 @@
-//! `selkie inspect`: questions about a transaction as JSON, and a page that shows it.
+//! `selkie inspect`: questions about a transaction as JSON, and the explorer's pages without a node.
 
-use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::{Result, anyhow};
-use selkie_replay::{Timeline, query};
-use selkie_report::{
-    Profile,
-    profile::table::{Libraries, Tables},
-};
+use selkie_replay::{Recordings, Timeline, query};
 use serde_json::json;
 
-use super::trace;
 use crate::{
     args::replay::InspectArgs,
-    files, recording, replays,
+    recording,
     ui::{STRONG, Status, Ui},
 };
 
 /// The longest request.
 const REQUEST_BYTES_MAX: u64 = 1 << 20;
-
-/// The page, in which this text stands for the data.
-const PAGE: &str = include_str!("inspect.html");
-const DATA: &str = "\"SELKIE_DATA\"";
 
 pub(crate) fn run(ui: &mut Ui, args: &InspectArgs) -> Result<Status> {
     if args.methods {
@@ -31,15 +22,13 @@ pub(crate) fn run(ui: &mut Ui, args: &InspectArgs) -> Result<Status> {
     let (path, url) = (args.path.as_deref(), args.node.url.as_deref());
     let opened = recording::open_or_newest(ui, path, args.test.as_deref(), url, &args.call)?;
     let Ok(mut recordings) = opened else { return Ok(Status::Failure) };
+    // Who types has no questions in JSON.
+    if args.port.is_some() || io::stdin().is_terminal() {
+        return serve(ui, recordings, args);
+    }
     let chosen = recordings.choose(args.transaction, args.test.as_deref())?;
     let timeline = recordings.timeline(chosen)?;
-    match &args.output {
-        Some(output) => {
-            files::write(output, page(ui, &timeline, args)?)?;
-            Ok(Status::Success)
-        }
-        None => answer(ui, &timeline),
-    }
+    answer(ui, &timeline)
 }
 
 fn show_methods(ui: &mut Ui) -> Result<Status> {
@@ -74,28 +63,44 @@ fn answer(ui: &mut Ui, timeline: &Timeline) -> Result<Status> {
     }
 }
 
-/// Returns the page with the data of a transaction.
-fn page(ui: &mut Ui, timeline: &Timeline, args: &InspectArgs) -> Result<String> {
-    let mut programs = replays::programs(&args.symbols)?;
-    programs.add(timeline);
-    let mut profile = Profile::default();
-    profile.add(timeline, &mut programs);
-    replays::warn(ui, &programs)?;
-    replays::warn_without_lines(ui, &programs)?;
-    let mut data = trace::as_json(timeline, &programs);
-    data["profile"] = Tables::of(&profile, Libraries::RolledUp).to_json();
-    // Text of the transaction must not end the script that holds it.
-    let data = data.to_string().replace('<', "\\u003c");
-    let (before, after) = PAGE.split_once(DATA).expect("the page has a place for the data");
-    Ok([before, &data, after].concat())
+/// Serves the explorer's pages about recorded transactions, until the process is ended.
+#[cfg(feature = "node")]
+fn serve(ui: &mut Ui, recordings: Recordings, args: &InspectArgs) -> Result<Status> {
+    use std::{sync::Arc, thread};
+
+    use crate::{explorer::Explorer, render::count};
+
+    let is_chosen = args.transaction.is_some() || args.test.is_some();
+    let chosen = recordings.choose(args.transaction, args.test.as_deref())?;
+    let transactions = recordings.len();
+    let explorer = Explorer::of(recordings, &args.symbols);
+    let options = selkie_rpc::Options {
+        rpc_port: args.port.unwrap_or(0),
+        quic_port: None,
+        explainer: Some(Arc::new(explorer)),
+        ..selkie_rpc::Options::default()
+    };
+    let node = selkie_node::Node::start(selkie_node::Options::default())?;
+    let server =
+        selkie_rpc::LocalNode::start_with(node, options).map_err(|error| anyhow!("{error}"))?;
+    let path =
+        if transactions == 1 || is_chosen { format!("replay/{chosen}") } else { String::new() };
+    let url = format!("{}/{path}", server.rpc_url());
+    if ui.json {
+        // Before the command ends, which is when others tell theirs.
+        let told = json!({ "success": true, "transactions": transactions, "url": url });
+        writeln!(ui.out, "{told}")?;
+    } else {
+        let transactions = count(transactions, "transaction");
+        writeln!(ui.out, "{transactions}: open {STRONG}{url}{STRONG:#} in a browser")?;
+    }
+    ui.out.flush()?;
+    loop {
+        thread::park();
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_page_has_one_place_for_the_data() {
-        assert_eq!(PAGE.matches(DATA).count(), 1);
-    }
+#[cfg(not(feature = "node"))]
+fn serve(_: &mut Ui, _: Recordings, _: &InspectArgs) -> Result<Status> {
+    Err(anyhow!("this command was built without the feature `node`, which serves the pages"))
 }

@@ -99,7 +99,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(CALLERS, &["--include", "--define"], If(BUILT, calls_built), ASSEMBLED),
     rule(CALLERS, &["--url"], With("--state"), "the accounts are those of the saved cluster"),
     rule(&["inspect"], &["--url"], With("--methods"), "no transaction is looked into"),
-    rule(&["inspect"], &["--symbols"], Without(&["--output"]), "answers name programs and slots"),
+    rule(&["inspect"], &["--symbols"], Without(&["--port"]), "answers name programs and slots"),
     rule(&["diff-trace"], &["--symbols"], With("--json"), "the object names programs and slots"),
     rule(&["profile"], &["--top"], With("--json"), "the object has all rows"),
     rule(&["profile"], &["--by"], With("--json"), "the object has all tables"),

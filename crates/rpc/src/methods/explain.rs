@@ -1,6 +1,5 @@
 //! Why a transaction failed and what a program consists of, by what the server was given for that.
 
-use selkie_case::Replay;
 use selkie_isa::failure::{Failure, OrFailure as _};
 use selkie_node::SimulateOptions;
 use serde::Deserialize;
@@ -14,10 +13,12 @@ use crate::{
     config::TransactionEncoding,
     error::RpcError,
     methods::{call::Call, wire},
-    options::Explainer,
+    options::{Asked, Explainer},
     params::{Params, parse_signature},
 };
 
+/// What the names of transactions begin with that `selkie inspect` has opened; their number follows.
+const OPENED: &str = "replay-";
 /// The most characters of a signature in base58.
 const SIGNATURE_CHARS_MAX: usize = 88;
 
@@ -25,16 +26,16 @@ const SIGNATURE_CHARS_MAX: usize = 88;
 /// history.
 pub(super) fn explain_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let (explainer, wanted) = (explainer(call)?, Wanted::read(params)?);
-    let Some(replay) = wanted.replay(call).map_err(refused)? else { return Ok(Value::Null) };
-    explainer.explain(replay).map_err(refused)
+    let Some(asked) = wanted.find(call).map_err(refused)? else { return Ok(Value::Null) };
+    explainer.explain(asked).map_err(refused)
 }
 
 /// Runs a transaction again, and returns where its compute units go; null if it is not in the history.
 pub(super) fn flame_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let (explainer, wanted) = (explainer(call)?, Wanted::read(params)?);
     let format: Option<String> = params.optional(1)?;
-    let Some(replay) = wanted.replay(call).map_err(refused)? else { return Ok(Value::Null) };
-    explainer.flame(replay, format.as_deref()).map_err(refused)
+    let Some(asked) = wanted.find(call).map_err(refused)? else { return Ok(Value::Null) };
+    explainer.flame(asked, format.as_deref()).map_err(refused)
 }
 
 /// Answers a question about the steps of a transaction; null if it is not in the history.
@@ -48,9 +49,9 @@ pub(super) fn debug_transaction(call: &Call<'_>, params: &mut Params) -> Result<
             Some(landed) => format!("{text} in slot {}", landed.slot),
             None => return Ok(Value::Null),
         },
-        Wanted::Simulated(_) => text.to_owned(),
+        Wanted::Simulated(_) | Wanted::Opened(_) => text.to_owned(),
     };
-    explainer.ask(&name, &|| wanted.replay(call), &question).map_err(refused)
+    explainer.ask(&name, &|| wanted.find(call), &question).map_err(refused)
 }
 
 /// The transaction that is asked about.
@@ -59,6 +60,8 @@ enum Wanted {
     Landed(Signature),
     /// One in base64, which is simulated with the newest blockhash and without signatures.
     Simulated(Box<VersionedTransaction>),
+    /// One of those that `selkie inspect` has opened.
+    Opened(usize),
 }
 
 impl Wanted {
@@ -68,6 +71,9 @@ impl Wanted {
         let text = text.ok_or_else(|| {
             RpcError::invalid_params("the transaction is neither a signature nor base64")
         })?;
+        if let Some(number) = text.strip_prefix(OPENED).and_then(|it| it.parse().ok()) {
+            return Ok(Self::Opened(number));
+        }
         if text.len() <= SIGNATURE_CHARS_MAX {
             return parse_signature(text).map(Self::Landed);
         }
@@ -75,17 +81,24 @@ impl Wanted {
         Ok(Self::Simulated(Box::new(transaction)))
     }
 
-    /// Returns the transaction with the state before it; `None` if it is not in the history.
-    fn replay(&self, call: &Call<'_>) -> Result<Option<Replay>, Failure> {
-        match self {
-            Self::Landed(signature) => call.node.replay(signature).or_failure(),
+    /// Returns the transaction; `None` if it is not in the history.
+    fn find(&self, call: &Call<'_>) -> Result<Option<Asked>, Failure> {
+        let replay = match self {
+            Self::Opened(number) => return Ok(Some(Asked::Opened(*number))),
+            Self::Landed(signature) => call.node.replay(signature).or_failure()?,
             Self::Simulated(transaction) => {
                 let options = SimulateOptions { verify_signatures: false, replace_blockhash: true };
                 let view = call.node.view(CommitmentLevel::Processed);
-                view.replay(transaction, &options).map(Some).or_failure()
+                Some(view.replay(transaction, &options).or_failure()?)
             }
-        }
+        };
+        Ok(replay.map(|it| Asked::Replay(Box::new(it))))
     }
+}
+
+/// Returns the transactions that the server looks into instead of the node's; null if it is a node's.
+pub(super) fn list_replays(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
+    Ok(call.explainer.and_then(Explainer::opened).unwrap_or_default())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors, which are passed by value")]

@@ -179,6 +179,7 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_explainTransaction", "", "transaction", "where a transaction failed, by signature or simulated from base64, in sources that are on this machine; null if unknown", explain::explain_transaction),
     cheat("selkie_flameTransaction", "", "transaction, [format]", "where the compute units of a transaction go, by signature or simulated from base64: a tree of frames; or the text of a format of `selkie profile`", explain::flame_transaction),
     cheat("selkie_debugTransaction", "", "transaction, question", "the answer to a question about the steps of a transaction, by signature or simulated from base64: see [the debugger's questions](cheatcodes.md#steps)", explain::debug_transaction),
+    cheat("selkie_listReplays", "", "", "the transactions that `selkie inspect` has opened, whose names are `replay-` and their number; null on a node", explain::list_replays),
     cheat("selkie_disassembleProgram", "", "program, [config]", "a program's version, functions with their stack use, and instructions with their lines: 2,000, or `{from, count}`", explain::disassemble_program),
     cheat("selkie_recentTransactions", "surfnet_getLocalSignatures", "[limit]", "signature, error and logs of the newest transactions", cheats::recent_transactions),
     cheat("selkie_nodeInfo", "", "", "what the node was started with", cheats::node_info),
