@@ -8,7 +8,7 @@ use selkie_isa::failure::{Failure, Result};
 
 use crate::{
     anchor,
-    flags::{self, Flag, Takes, flag, short},
+    flags::{self, Flag, Given, Takes, flag, short},
     sbf::Asked,
 };
 
@@ -169,24 +169,36 @@ pub fn start(arguments: &[String], around: &Surroundings) -> Result<Asked<Start>
     let amount = given.value("airdrop-amount").map(str::to_owned);
     let amount = amount.unwrap_or_else(|| AIRDROP_LAMPORTS.to_string());
     given.values("airdrop").for_each(|address| add("airdrop", &[address, &amount]));
-    given.values("airdrop-keypair-path").for_each(|file| {
-        let file = match (file.strip_prefix("~/"), &around.home) {
-            (Some(rest), Some(home)) => home.join(rest).display().to_string(),
-            _ => file.to_owned(),
-        };
-        add("airdrop", &[&file, &amount]);
-    });
-    let manifest = given.value("manifest-file-path").map(PathBuf::from);
-    let root = manifest.as_deref().and_then(Path::parent).map(|it| around.folder.join(it));
-    let root = root.unwrap_or_else(|| around.folder.clone());
-    if !given.has("no-deploy") && root.join("Anchor.toml").is_file() {
-        let files: Vec<PathBuf> =
-            given.values("anchor-test-config-path").map(|it| around.folder.join(it)).collect();
-        let artifacts = given.value("artifacts-path").map(|it| around.folder.join(it));
-        let found = anchor::start(&root, artifacts.as_deref(), &files, around.home.as_deref())?;
+    given
+        .values("airdrop-keypair-path")
+        .for_each(|file| add("airdrop", &[&around.path(file), &amount]));
+    if let Some(found) = workspace(&given, around)? {
         made.add(&found, source);
     }
     Ok(Asked::Work(made))
+}
+
+impl Surroundings {
+    /// Returns a path whose `~` is the home folder.
+    fn path(&self, file: &str) -> String {
+        match (file.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest).display().to_string(),
+            _ => file.to_owned(),
+        }
+    }
+}
+
+/// Reads the workspace of Anchor that the flags name, or the one of the folder, if there is one.
+fn workspace(given: &Given, around: &Surroundings) -> Result<Option<anchor::Start>> {
+    let at = |path: &str| around.folder.join(path);
+    let root = given.value("manifest-file-path").and_then(|it| Path::new(it).parent());
+    let root = root.map_or_else(|| around.folder.clone(), |it| around.folder.join(it));
+    if given.has("no-deploy") || !root.join("Anchor.toml").is_file() {
+        return Ok(None);
+    }
+    let files: Vec<PathBuf> = given.values("anchor-test-config-path").map(at).collect();
+    let artifacts = given.value("artifacts-path").map(at);
+    anchor::start(&root, artifacts.as_deref(), &files, around.home.as_deref()).map(Some)
 }
 
 impl Start {

@@ -35,10 +35,11 @@ pub(super) fn format(_: &Setting) -> Result<()> {
     WORKSPACES.iter().try_for_each(is_formatted)
 }
 
-/// Checks the format of the packages in a folder.
+/// Checks the format of the packages in a folder, with the compiler of the root: that of the folder may
+/// have no formatter.
 fn is_formatted(folder: &&str) -> Result<()> {
-    let mut format = cargo_command();
-    succeed(format.args(["fmt", "--check"]).current_dir(repository().join(folder)))
+    let manifest = repository().join(folder).join("Cargo.toml");
+    succeed(cargo_command().args(["fmt", "--all", "--check", "--manifest-path"]).arg(manifest))
 }
 
 pub(super) fn tidy(_: &Setting) -> Result<()> {
