@@ -94,3 +94,8 @@ pub use crate::{
     state::{Genesis, State},
     step::{Between, Distribution, Step},
 };
+
+/// The accounts of Alpenglow and of rewards that the runtime writes outside of transactions, as sysvars, though
+/// the system program owns them.
+pub const RUNTIME_ACCOUNTS: [selkie_svm::Pubkey; 4] =
+    [alpenglow::CLOCK, alpenglow::CERTIFICATE, rewards::VOTE_REWARDS, rewards::DELEGATED_STAKES];

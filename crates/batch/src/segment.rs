@@ -7,7 +7,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_bank::{Bank, BankOptions, Forks, Options, Outcome as Processed, Stakes, State, Step};
+use selkie_bank::{
+    Bank, BankOptions, Forks, Options, Outcome as Processed, RUNTIME_ACCOUNTS, Stakes, State, Step,
+};
 use selkie_case::Case;
 use selkie_svm::{ProcessOptions, ProgramCache, Pubkey, ReadableAccount as _, Transaction};
 use serde::{Deserialize, Serialize};
@@ -267,11 +269,12 @@ fn freeze(bank: &Bank, blockhash: Option<Hash>) -> Result<Hash, Malformed> {
     Ok(frozen.map_err(|error| error.to_string())?)
 }
 
-/// Returns an account at the end. A deleted one has no lamports. Sysvars are left out: they change in
-/// each block, and contain the hash of all accounts, of which an item has but some.
+/// Returns an account at the end. A deleted one has no lamports. Sysvars and the runtime's other accounts
+/// are left out: they change in each block, and sysvars contain the hash of all accounts, of which an item has but
+/// some.
 fn written(key: &Pubkey, bank: &Bank) -> Option<Written> {
     let account = bank.get_account(key).expect("the last bank is the root").unwrap_or_default();
-    let is_sysvar = *account.owner() == sysvar::ID;
+    let is_runtimes = *account.owner() == sysvar::ID || RUNTIME_ACCOUNTS.contains(key);
     let data_hash = sha256(account.data());
-    (!is_sysvar).then_some(Written { pubkey: *key, account, data_hash })
+    (!is_runtimes).then_some(Written { pubkey: *key, account, data_hash })
 }

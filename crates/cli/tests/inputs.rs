@@ -108,11 +108,9 @@ mod pipes {
         pipe(&folder.join("target/deploy/x.so"));
         std::os::unix::fs::symlink("/dev/zero", folder.join("target/deploy/y.so"))
             .expect("there are links");
-        for command in ["profile", "coverage", "trace", "debug"] {
+        for command in ["profile", "coverage", "trace", "debug", "inspect"] {
             check(&selkie(&folder, &[command, "recordings/a.replay"]), 0, "");
         }
-        let arguments = ["inspect", "recordings/a.replay", "-o", "a.html"];
-        check(&selkie(&folder, &arguments), 0, "");
     }
 
     #[test]

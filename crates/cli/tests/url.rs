@@ -138,7 +138,7 @@ fn a_landed_transaction_is_looked_into_by_its_signature() {
     assert_eq!(traced["differences"], serde_json::json!([]));
     let saved = selkie(&folder, &["trace", "sent.replay", "--json"]).json();
     assert_eq!(saved["transactions"][0], *traced);
-    for command in ["profile", "inspect -o page.html", "diff-trace sent.replay"] {
+    for command in ["profile", "inspect", "diff-trace sent.replay"] {
         check(&format!("{command} {signature}"));
     }
     // What was deployed has no debug information.

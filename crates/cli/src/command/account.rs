@@ -124,6 +124,7 @@ fn show_bytes(ui: &mut Ui, data: &[u8]) -> Result<()> {
 /// Whether an account exists in every new cluster.
 fn is_genesis_account(key: &Pubkey, account: &selkie::AccountSharedData) -> bool {
     [ids::native_loader::ID, ids::sysvar::ID, ids::feature::ID].contains(account.owner())
+        || selkie::RUNTIME_ACCOUNTS.contains(key)
         || programs::accounts::WellKnownAccount::of(key).is_some()
 }
 

@@ -116,7 +116,6 @@ fn check_replay(name: &str) {
     for arguments in [
         &["profile", name][..],
         &["coverage", name],
-        &["inspect", name, "-o", "page.html"],
         &["trace", name, "--registers"],
         &["debug", name],
     ] {

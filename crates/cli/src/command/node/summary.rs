@@ -55,10 +55,10 @@ pub(super) fn show(ui: &mut Ui, args: &NodeArgs, node: &Node, server: &Server) -
     };
     writeln!(ui.out, "{GOOD}ready{GOOD:#} in slot {slot}")?;
     for (name, value) in [
-        ("explorer", format!("{rpc}/, in a browser")),
-        ("RPC", rpc),
+        ("RPC", rpc.clone()),
         ("WebSocket", websocket),
         ("TPU (QUIC)", quic.unwrap_or_else(|| "none".to_owned())),
+        ("explorer", format!("{rpc}/")),
         ("genesis hash", info.genesis_hash.to_string()),
         ("identity", info.identity.to_string()),
         ("faucet", faucet.unwrap_or_else(|| "none".to_owned())),
