@@ -10,6 +10,8 @@
 //! commissions and balances change, and epochs of 64 slots end.
 
 mod agave;
+#[allow(dead_code, reason = "the other differential tests use more of it")]
+#[path = "../../oracle/src/rng.rs"]
 mod rng;
 mod run;
 

@@ -18,6 +18,7 @@ mod case;
 mod generate;
 mod observed;
 mod programs;
+#[path = "../../oracle/src/rng.rs"]
 mod rng;
 mod run;
 mod selkie;

@@ -56,9 +56,9 @@ fn a_missing_payer_is_an_invalid_one_since_4_5() {
         (Release::V4_5, TransactionError::InvalidAccountForFee),
     ] {
         let mut svm = under(release);
-        let nobody = selkie::keypair("nobody");
-        let transfer = system::transfer(&nobody.pubkey(), &ABSENT, 1);
-        let failed = svm.send_instructions(&[transfer], &[&nobody]).unwrap_err();
+        let stranger = selkie::keypair("stranger");
+        let transfer = system::transfer(&stranger.pubkey(), &ABSENT, 1);
+        let failed = svm.send_instructions(&[transfer], &[&stranger]).unwrap_err();
         assert_eq!(failed.error, expected, "{release}");
     }
 }
