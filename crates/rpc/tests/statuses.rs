@@ -7,6 +7,7 @@ use selkie_rpc::Options;
 use serde_json::{Value, json};
 use solana_pubkey::Pubkey;
 use support::{Socket, TestNode};
+use tokio_tungstenite::tungstenite::Message;
 
 #[test]
 fn a_transaction_that_has_just_landed_is_notified_whatever_the_history_keeps() {
@@ -35,6 +36,8 @@ fn a_transaction_that_has_just_landed_is_notified_whatever_the_history_keeps() {
     let body =
         json!({ "jsonrpc": "2.0", "id": 1, "method": "signatureSubscribe", "params": params });
     socket.ask(&body.to_string());
+    // The notification waits until the client has answered this, and so has read the subscription's id.
+    assert!(matches!(socket.read_message(), Message::Ping(number) if number.len() == 8));
     let notification: Value = serde_json::from_str(&socket.read()).unwrap();
     assert_eq!(notification["method"], "signatureNotification");
     let result = json!({ "context": { "slot": landed.slot }, "value": { "err": null } });

@@ -12,6 +12,7 @@ use axum::body::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
+    sync::watch,
     time::timeout,
 };
 use tokio_tungstenite::{
@@ -70,7 +71,15 @@ where
     let connection = Connection { id: NEXT.fetch_add(1, Relaxed), queue };
     shared.metrics.open_socket();
     let overrun = notifications.overrun();
-    let mut session = Session { socket, shared: &shared, peer, connection, overrun };
+    let mut session = Session {
+        socket,
+        shared: &shared,
+        peer,
+        connection,
+        overrun,
+        pings: 0,
+        pong: watch::Sender::new(0),
+    };
     let close = session.run(notifications).await;
     if let Some(frame) = close {
         // The client may be gone already, or read nothing.
@@ -87,6 +96,10 @@ struct Session<'a, S> {
     peer: Peer,
     connection: Connection,
     overrun: Overrun,
+    /// The number of the last ping.
+    pings: u64,
+    /// The number of the last ping that the client has answered, and so of what it has read.
+    pong: watch::Sender<u64>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
@@ -94,6 +107,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
     async fn run(&mut self, mut notifications: Receiver) -> Option<CloseFrame> {
         let mut stopping = self.shared.stopping.clone();
         let mut ping = tokio::time::interval(self.shared.options.limits.ping_interval);
+        ping.reset();
         let mut silent = 0_u32;
         loop {
             tokio::select! {
@@ -114,7 +128,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
                     if silent > SILENT_INTERVALS {
                         return Some(frame(CloseCode::Policy, "no sign of life"));
                     }
-                    self.write(Message::Ping(Vec::new().into())).await?;
+                    self.ping().await?;
                 }
                 () = self.overrun.wait() => {
                     self.shared.metrics.drop_socket();
@@ -132,7 +146,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
             Message::Text(text) => text.as_bytes(),
             Message::Binary(bytes) => bytes,
             Message::Close(_) => return None,
-            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => return Some(()),
+            Message::Pong(number) => {
+                if let Ok(number) = <[u8; 8]>::try_from(number.as_ref()) {
+                    self.pong.send_replace(u64::from_be_bytes(number));
+                }
+                return Some(());
+            }
+            Message::Ping(_) | Message::Frame(_) => return Some(()),
         };
         let Self { shared, peer, connection, .. } = self;
         let mut client = Client { connection: Some(connection), ..Client::new(shared, peer) };
@@ -141,10 +161,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
         if text.len() > 0 {
             self.write_text(Bytes::from_owner(text)).await?;
         }
-        for id in began {
-            subscribe::catch_up_soon(self.shared, id);
+        if !began.is_empty() {
+            let ping = self.ping().await?;
+            for id in began {
+                let mut pong = self.pong.subscribe();
+                subscribe::catch_up_soon(self.shared, id, async move {
+                    // The connection has ended where there is no sender.
+                    let _ = pong.wait_for(|last| *last >= ping).await;
+                });
+            }
         }
         Some(())
+    }
+
+    /// Writes a ping and returns its number. `None` as for [`Session::write`].
+    async fn ping(&mut self) -> Option<u64> {
+        self.pings = self.pings.wrapping_add(1);
+        self.write(Message::Ping(self.pings.to_be_bytes().to_vec().into())).await?;
+        Some(self.pings)
     }
 
     /// Writes a text, a long one in parts. `None` as for [`Session::write`].

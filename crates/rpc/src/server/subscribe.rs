@@ -89,19 +89,27 @@ fn begin(
     Ok(json!(id))
 }
 
-/// How long after its answer a client is told what its subscription has missed. `@solana/kit` drops
-/// notifications that arrive before the program asks for the first one: at once it was told in none of
-/// ten cases, after 5 ms in all.
+/// How long after a client has read the answer it is told what its subscription has missed.
+/// `@solana/kit` drops notifications that arrive before the program asks for the first one: at once it
+/// was told in none of ten cases, after 5 ms in all.
 const CATCH_UP_DELAY: Duration = Duration::from_millis(10);
 
-/// Notifies soon of a transaction that has landed before the subscription began, or as soon as somebody
-/// asks for its status.
-///
-/// To be called when the subscription's id has been sent.
-pub(super) fn catch_up_soon(shared: &Arc<Shared>, id: u64) {
+/// How long a client may take to say that it has read the answer. RFC 6455 (5.5.2) has it answer each
+/// ping, but one that does not is told as well.
+const READ_DELAY_MAX: Duration = Duration::from_secs(1);
+
+/// Notifies of a transaction that has landed before the subscription began: soon after `read` ends, which
+/// is when the client has read the subscription's id, or as soon as a request asks for its status.
+pub(super) fn catch_up_soon(
+    shared: &Arc<Shared>,
+    id: u64,
+    read: impl Future<Output = ()> + Send + 'static,
+) {
     let Some(Topic::Signature(signature, _)) = shared.hub.topic(id) else { return };
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
+        // Without an answer to the ping the client is told all the same.
+        let _ = tokio::time::timeout(READ_DELAY_MAX, read).await;
         tokio::time::sleep(CATCH_UP_DELAY).await;
         catch_up(&shared, &signature);
     });

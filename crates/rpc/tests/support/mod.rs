@@ -43,10 +43,15 @@ impl Socket {
     /// Reads the next text.
     pub(crate) fn read(&mut self) -> String {
         loop {
-            if let Message::Text(text) = self.0.read().unwrap() {
+            if let Message::Text(text) = self.read_message() {
                 return text.to_string();
             }
         }
+    }
+
+    /// Reads the next message of any kind.
+    pub(crate) fn read_message(&mut self) -> Message {
+        self.0.read().unwrap()
     }
 }
 
