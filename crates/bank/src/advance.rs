@@ -15,7 +15,7 @@ use solana_sdk_ids::sysvar;
 use crate::{
     alpenglow,
     head::{BlockEnd, Head, HeadAccounts, data_of, set_sysvar},
-    rewards::{self, Pending},
+    rewards::{self, Pending, Reward},
     slot_time::SlotTimes,
     stakes::{StakeAccounts, Stakes},
     step::{Between, Step},
@@ -49,6 +49,7 @@ pub(crate) struct Advance<'h, A> {
     pub(crate) slot_times: SlotTimes,
     pub(crate) is_alpenglow: bool,
     pub(crate) pending: Option<Arc<Pending>>,
+    pub(crate) rewards: Vec<Reward>,
     pub(crate) accounts: &'h mut A,
 }
 
@@ -85,6 +86,7 @@ impl Head {
             slot_times: self.slot_times.clone(),
             is_alpenglow: self.environment.is_alpenglow,
             pending: self.pending.clone(),
+            rewards: Vec::new(),
             accounts,
         };
         let blockhash = advance.prepare(passed, blockhashes);
@@ -257,6 +259,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
             stakes: self.stakes,
             slot_times: self.slot_times,
             pending: self.pending,
+            rewards: self.rewards,
             hard_forks: Arc::clone(&self.before.hard_forks),
         }
     }

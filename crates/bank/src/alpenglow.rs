@@ -40,7 +40,8 @@ pub const MIGRATION_SLOTS: u64 = 5000;
 const SIGNATURE_BYTES: usize = 192;
 const EMPTY_SIGNERS: [u8; 3] = [0, 0, 0];
 
-const NANOSECONDS: i64 = 1_000_000_000;
+/// The nanoseconds of a second.
+pub(crate) const NANOSECONDS: i64 = 1_000_000_000;
 
 /// Returns the slot since which the feature gate at `address` is active; `None` if it is not.
 pub(crate) fn active_since(accounts: &impl AccountStore, address: &Pubkey) -> Option<u64> {

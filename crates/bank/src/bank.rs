@@ -22,14 +22,15 @@ use solana_sdk_ids::sysvar;
 
 use crate::{
     accounts::{Accounts, View},
+    alpenglow::active_since,
     ancestors::{Ancestors, BankId},
     error::BankError,
     head::{BlockEnd, Head},
     lattice::LatticeHash,
     options::Options,
     phase::Phase,
-    rewards::{Inflation, InflationSchedule, doubled_since, inflation_since},
-    slot_time::SlotParameters,
+    rewards::{Inflation, InflationSchedule, Reward, doubled_since, inflation_since},
+    slot_time::{RAISE_BLOCK_LIMITS_TO_100M, SlotParameters},
     stakes::Stakes,
     state::State,
     status_cache::{Key, StatusCache, key},
@@ -80,6 +81,8 @@ pub(crate) struct Working {
     pub(crate) signatures: u64,
     pub(crate) signature_bytes: Vec<[u8; 64]>,
     pub(crate) fees: Fee,
+    /// What the collector received of them.
+    pub(crate) collected: Option<Reward>,
 }
 
 /// The results of freezing a bank.
@@ -195,6 +198,13 @@ impl Bank {
         inflation.schedule()
     }
 
+    /// Returns the limits of compute units for an account and for a block.
+    #[must_use]
+    pub fn units_max(&self) -> (u64, u64) {
+        let is_raised = active_since(self, &RAISE_BLOCK_LIMITS_TO_100M).is_some();
+        self.slot_parameters().units_max(is_raised)
+    }
+
     /// Returns the active features.
     #[must_use]
     pub fn features(&self) -> FeatureSet {
@@ -282,6 +292,25 @@ impl Bank {
     #[must_use]
     pub fn fees(&self) -> Fee {
         self.read().fees
+    }
+
+    /// Returns what the runtime paid and took in the block: the admission of vote accounts, commissions
+    /// and the rewards of stakes, and once the bank is frozen what the collector received of the fees.
+    #[must_use]
+    pub fn rewards(&self) -> Vec<Reward> {
+        self.head.rewards.iter().copied().chain(self.read().collected).collect()
+    }
+
+    /// Returns in how many blocks after this one stakes are rewarded, if this is the first block of an
+    /// epoch (agave: `get_rewards_and_num_partitions`).
+    #[must_use]
+    pub fn reward_partitions(&self) -> Option<u64> {
+        let schedule = time::schedule(&self.environment().sysvars);
+        let parent = schedule.get_epoch(self.parent?);
+        let data = self.environment().sysvars.get(&sysvar::epoch_rewards::ID)?;
+        let rewards = sysvars::read_epoch_rewards(data);
+        let active = rewards.filter(|it| it.active && parent < schedule.get_epoch(self.slot()));
+        active.map(|it| it.num_partitions)
     }
 
     /// Returns whether this bank or an ancestor has processed the transaction.

@@ -16,8 +16,9 @@ use crate::{
     head::HeadAccounts,
     rewards::{
         Calculation, DELEGATED_STAKES, EpochInflation, EpochKind, Inflation, Inputs, Pending,
-        Rules, SKIP_INACTIVE, StakeReward, VOTE_REWARDS, VoteRewards, admission, credited,
-        delegated_stakes, doubled_since, inflation_since, read_delegated_stakes,
+        Reward, RewardKind, Rules, SKIP_INACTIVE, StakeReward, VOTE_REWARDS, VoteRewards,
+        admission, credited, delegated_stakes, doubled_since, inflation_since,
+        read_delegated_stakes,
     },
     stakes::StakeAccounts,
     step::{Between, Distribution},
@@ -121,6 +122,10 @@ impl<A: HeadAccounts> Advance<'_, A> {
         for voter in voters {
             let Some(mut account) = self.account(&voter) else { continue };
             if account.checked_sub_lamports(price).is_ok() {
+                let (kind, balance) = (RewardKind::AdmissionDebit, account.lamports());
+                let mut debit = Reward::received(voter, kind, price, balance);
+                debit.lamports = debit.lamports.saturating_neg();
+                self.rewards.push(debit);
                 self.put(voter, account);
                 total = total.saturating_add(price);
             }
@@ -191,6 +196,9 @@ impl<A: HeadAccounts> Advance<'_, A> {
                 burned = burned.saturating_add(commission.lamports);
                 continue;
             };
+            let (kind, balance) = (RewardKind::Voting, account.lamports());
+            let reward = Reward::received(*key, kind, commission.lamports, balance);
+            self.rewards.push(Reward { commission_bps: commission.bps, ..reward });
             self.put(*key, account);
             let sum = if *key == incinerator::ID { &mut burned } else { &mut paid };
             *sum = sum.saturating_add(commission.lamports);
@@ -235,12 +243,21 @@ impl<A: HeadAccounts> Advance<'_, A> {
         let Some(pending) = self.pending.clone() else { return };
         let end = partitions.end.min(pending.partitions.len());
         let due = pending.partitions.get(partitions.start.min(end)..end).unwrap_or_default();
+        let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
+        let epoch = self.schedule.get_epoch(self.slot);
         let mut total = 0_u64;
         for reward in due.iter().flatten() {
             total = total.saturating_add(reward.lamports);
-            if let Some(account) = self.rewarded(reward, pending.epoch) {
-                self.put(reward.key, account);
+            let Some(account) = self.rewarded(reward, pending.epoch) else { continue };
+            if reward.lamports > 0 {
+                let kind = match StakeAccounts::effective(account.data(), epoch, &history) {
+                    0 => RewardKind::DeactivatedStake,
+                    _ => RewardKind::Staking,
+                };
+                let paid = Reward::received(reward.key, kind, reward.lamports, account.lamports());
+                self.rewards.push(Reward { commission_bps: reward.commission_bps, ..paid });
             }
+            self.put(reward.key, account);
         }
         if let Some(mut rewards) = self.epoch_rewards() {
             rewards.distributed_rewards = rewards.distributed_rewards.saturating_add(total);

@@ -3,7 +3,7 @@
 
 use std::{sync::PoisonError, thread};
 
-use selkie_svm::{AccountSharedData, AccountStore, Pubkey};
+use selkie_svm::{AccountSharedData, AccountStore, Pubkey, ReadableAccount};
 use sha2::{Digest, Sha256};
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar;
@@ -13,9 +13,10 @@ use crate::{
     alpenglow,
     bank::{Bank, Frozen, Working},
     error::BankError,
+    footer::Footer,
     lattice::LatticeHash,
     phase::Phase,
-    rewards::credited,
+    rewards::{Reward, RewardKind, credited},
     time,
 };
 
@@ -35,7 +36,7 @@ impl Bank {
     /// # Errors
     /// If the bank is dead or before the root.
     pub fn freeze(&self) -> Result<Hash, BankError> {
-        self.freeze_with(None, None)
+        self.freeze_with(None, &Footer::default())
     }
 
     /// Freezes the bank with this blockhash, e.g. from a leader's proof of history.
@@ -43,7 +44,7 @@ impl Bank {
     /// # Errors
     /// If the bank is dead or before the root.
     pub fn freeze_with_blockhash(&self, blockhash: Hash) -> Result<Hash, BankError> {
-        self.freeze_with(Some(blockhash), None)
+        self.freeze_with(Some(blockhash), &Footer::default())
     }
 
     /// Freezes the bank with this time in its footer, in nanoseconds since the Unix epoch; the nearest
@@ -53,10 +54,19 @@ impl Bank {
     /// # Errors
     /// If the bank is dead or before the root.
     pub fn freeze_at(&self, now: i64) -> Result<Hash, BankError> {
-        self.freeze_with(None, Some(now))
+        self.freeze_with_footer(&Footer { nanoseconds: Some(now), ..Footer::default() })
     }
 
-    fn freeze_with(&self, blockhash: Option<Hash>, now: Option<i64>) -> Result<Hash, BankError> {
+    /// Freezes the bank with a footer, whose certificates change vote accounts: votes, roots, and the
+    /// lamports that they earned as credits. It has no effect before the migration to Alpenglow.
+    ///
+    /// # Errors
+    /// If the bank is dead or before the root.
+    pub fn freeze_with_footer(&self, footer: &Footer) -> Result<Hash, BankError> {
+        self.freeze_with(None, footer)
+    }
+
+    fn freeze_with(&self, blockhash: Option<Hash>, footer: &Footer) -> Result<Hash, BankError> {
         let mut working = self.write();
         self.check_has_state()?;
         if let Some(frozen) = self.frozen.get() {
@@ -66,7 +76,7 @@ impl Bank {
         let blockhash = blockhash.unwrap_or_else(|| self.last_entry(&working));
         let Working { blockhash_queue, changed, .. } = &mut *working;
         let accounts = &mut BankAccounts::new(&self.shared.accounts, &self.ancestors, changed);
-        self.head.end(blockhash, self.counts, now, blockhash_queue, accounts);
+        self.head.end(blockhash, self.counts, footer, blockhash_queue, accounts);
         let history = self.history();
         let lattice = self.lattice_after(&working, &history);
         let forks = &self.head.hard_forks;
@@ -99,6 +109,8 @@ impl Bank {
         let environment = self.environment();
         let rent = environment.rent();
         if let Some(account) = credited(&collector, account, kept, environment.features, &rent) {
+            let (kind, balance) = (RewardKind::Fee, account.lamports());
+            working.collected = Some(Reward::received(collector, kind, kept, balance));
             self.put(working, collector, account);
         }
     }

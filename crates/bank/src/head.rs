@@ -14,8 +14,9 @@ use solana_sdk_ids::{incinerator, sysvar};
 
 use crate::{
     alpenglow,
+    footer::Footer,
     options::Options,
-    rewards::{self, Pending},
+    rewards::{self, Pending, Reward},
     slot_time::SlotTimes,
     stakes::{StakeAccounts, Stakes},
     state::{State, all_builtins},
@@ -54,6 +55,8 @@ pub struct Head {
     pub slot_times: SlotTimes,
     /// The rewards of stake accounts that later blocks distribute.
     pub(crate) pending: Option<Arc<Pending>>,
+    /// What the runtime paid and took when the slot began.
+    pub(crate) rewards: Vec<Reward>,
     /// The slots in which the cluster was restarted, in ascending order.
     pub hard_forks: Arc<[u64]>,
 }
@@ -103,6 +106,7 @@ impl Head {
             stakes: Arc::new(stakes),
             slot_times,
             pending: None,
+            rewards: Vec::new(),
             hard_forks: options.hard_forks.as_slice().into(),
         }
     }
@@ -123,6 +127,7 @@ impl Head {
             stakes,
             slot_times,
             pending: None,
+            rewards: Vec::new(),
             hard_forks: Arc::default(),
         }
     }
@@ -139,18 +144,19 @@ impl Head {
     /// and updates what lists it, the recent blockhashes and the slot history. Burns what was sent to
     /// the incinerator (agave: `Bank::freeze`).
     ///
-    /// On a chain that has migrated to Alpenglow the clock moves to the end of the block first: to
-    /// `now`, the nanoseconds that the leader's clock shows, within its bounds; without it, by the
-    /// duration of the slots since the parent.
+    /// On a chain that has migrated to Alpenglow the footer comes first. It moves the clock to the end of
+    /// the block: to its time within the bounds; without one, by the duration of the slots since the
+    /// parent. Then vote accounts change.
     pub fn end(
         &self,
         blockhash: Hash,
         counts: bool,
-        now: Option<i64>,
+        footer: &Footer,
         blockhashes: &mut BlockhashQueue,
         accounts: &mut impl HeadAccounts,
     ) {
-        self.end_clock(now, accounts);
+        self.end_clock(footer.nanoseconds, accounts);
+        self.update_votes(footer, accounts);
         if counts {
             blockhashes.register(blockhash);
         } else {

@@ -38,7 +38,7 @@
 //! | `stakes` | effective stake of delegations per epoch |
 //! | [`rewards`] | the rewards of an epoch: who receives how much |
 //! | `distribution` | rewards in the blocks of an epoch |
-//! | `footer` | the clock at the end of a block |
+//! | `footer` | the end of a block: clock and vote accounts |
 //! | `freeze` | freezing of a bank: blockhash, fees, hash |
 //! | `accounts` | accounts of all forks |
 //! | `status_cache` | processed transactions on all forks |
@@ -84,6 +84,7 @@ pub mod time;
 pub use crate::{
     bank::Bank,
     error::BankError,
+    footer::{Certified, Footer},
     forks::Forks,
     head::{BlockEnd, Head, HeadAccounts},
     lattice::LatticeHash,

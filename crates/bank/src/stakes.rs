@@ -264,6 +264,12 @@ impl StakeAccounts {
         self.voters.contains(voter)
     }
 
+    /// Returns the effective stake in an epoch of a stake account with these data.
+    pub(crate) fn effective(data: &[u8], epoch: u64, history: &StakeHistory) -> u64 {
+        let stake = |(it, _): (Delegation, u64)| it.stake_v2(epoch, history, NEW_RATE_SINCE);
+        delegation(data).map_or(0, stake)
+    }
+
     /// Returns whether these are the data of a delegated stake account.
     pub(crate) fn is_delegated(data: &[u8]) -> bool {
         delegation(data).is_some()

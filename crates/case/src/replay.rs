@@ -4,6 +4,7 @@
 //! ```text
 //! id, suite, number       its name; the test executable, and which transaction of its test it is
 //! features                `mainnet-2026-09-27`, or an object with `base`, `on` and `off`
+//! release, alpenglow      the release of agave whose behaviour holds, and whether the cluster has migrated
 //! accounts                all accounts before it, those of sysvars included
 //! blockhash_queue         oldest first; already_processed, lamports_per_signature, sigverify
 //! epoch_total_stake       and vote_stakes, by vote account
@@ -121,6 +122,9 @@ impl Replay {
             "expect": expected.to_json(),
         });
         if let Some(fields) = value.as_object_mut() {
+            if environment.is_alpenglow {
+                fields.insert("alpenglow".to_owned(), json!(true));
+            }
             fields.extend(input_to_json(case));
         }
         Self(value)
@@ -259,6 +263,7 @@ impl Replay {
         let log_bytes_max = number("log_bytes_max").and_then(|it| usize::try_from(it).ok());
         Ok(Environment {
             release: self.release()?,
+            is_alpenglow: self.0["alpenglow"] == Value::Bool(true),
             sysvars,
             blockhash: self.blockhashes()?.blockhash().copied().unwrap_or_default(),
             lamports_per_signature: price

@@ -171,7 +171,7 @@ fn options_of_the_test_validator_are_taken_under_its_name_too() {
     std::fs::copy(env!("CARGO_BIN_EXE_selkie"), &name).unwrap();
     let line = "--reset --quiet --rpc-port 0 --faucet-port 9900 --gossip-port 8001 \
                 --gossip-host 127.0.0.1 --dynamic-port-range 8002-8030 --limit-ledger-size \
-                --ticks-per-slot 8 --log-messages-bytes-limit 5000 --account-index program-id \
+                --ticks-per-slot 8 --alpenglow --log-messages-bytes-limit 5000 --account-index program-id \
                 --account-index spl-token-mint spl-token-owner --bind-address localhost \
                 --rpc-pubsub-enable-block-subscription --rpc-pubsub-enable-vote-subscription \
                 --faucet-time-slice-secs 60 --faucet-per-time-sol-cap 1.5 --inflation-fixed \

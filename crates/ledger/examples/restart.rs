@@ -127,6 +127,7 @@ fn commit(slot: u64, transactions: u64, accounts: u64) -> Commit {
         transaction_count: slot * transactions,
         transactions: landed.into_iter().map(Arc::new).collect(),
         rewards: Vec::new(),
+        reward_partitions: None,
         accounts: Vec::new(),
     };
     let header = Header { slot, blockhashes: vec![Hash::default(); 151], ..Header::default() };

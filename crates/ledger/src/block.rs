@@ -31,8 +31,10 @@ pub struct Block {
     pub transaction_count: u64,
     /// Its transactions, in the order of execution.
     pub transactions: Vec<Arc<Landed>>,
-    /// The fees that were paid out.
+    /// What the runtime paid and took: admissions, commissions, rewards of stakes, and the fees last.
     pub rewards: Vec<Reward>,
+    /// In how many blocks after this one stakes are rewarded, if an epoch began with it.
+    pub reward_partitions: Option<u64>,
     /// The accounts that changed, by address, as they are at the end of the block; one with 0
     /// lamports was deleted. Empty in a block that was read from disk.
     pub accounts: Vec<(Pubkey, AccountSharedData)>,
@@ -49,11 +51,41 @@ pub(crate) struct BlockRecord {
     block_time: i64,
     block_height: u64,
     transaction_count: u64,
-    rewards: Vec<Reward>,
+    /// The rewards that are fees.
+    rewards: Vec<FeeRecord>,
+    /// The others. Schema 2 lacks this field and the next.
+    #[serde(default)]
+    epoch_rewards: Vec<Reward>,
+    #[serde(default)]
+    reward_partitions: Option<u64>,
+}
+
+/// A reward that is a fee.
+#[derive(Serialize, Deserialize)]
+struct FeeRecord {
+    #[serde(with = "base58")]
+    address: Pubkey,
+    lamports: i64,
+    post_balance: u64,
+}
+
+impl FeeRecord {
+    fn new(reward: &Reward) -> Self {
+        let Reward { address, lamports, post_balance, .. } = *reward;
+        Self { address, lamports, post_balance }
+    }
+
+    fn into_reward(self) -> Reward {
+        let Self { address, lamports, post_balance } = self;
+        let kind = RewardKind::Fee;
+        Reward { address, kind, lamports, post_balance, commission: None, commission_bps: None }
+    }
 }
 
 impl BlockRecord {
     pub(crate) fn new(block: &Block) -> Self {
+        let (fees, others): (Vec<&Reward>, Vec<&Reward>) =
+            block.rewards.iter().partition(|it| it.kind == RewardKind::Fee);
         Self {
             parent_slot: block.parent_slot,
             blockhash: block.blockhash,
@@ -61,12 +93,15 @@ impl BlockRecord {
             block_time: block.block_time,
             block_height: block.block_height,
             transaction_count: block.transaction_count,
-            rewards: block.rewards.clone(),
+            rewards: fees.into_iter().map(FeeRecord::new).collect(),
+            epoch_rewards: others.into_iter().cloned().collect(),
+            reward_partitions: block.reward_partitions,
         }
     }
 
     /// Returns the block, without transactions and accounts.
     pub(crate) fn into_block(self, slot: u64) -> Block {
+        let fees = self.rewards.into_iter().map(FeeRecord::into_reward);
         Block {
             slot,
             parent_slot: self.parent_slot,
@@ -76,22 +111,44 @@ impl BlockRecord {
             block_height: self.block_height,
             transaction_count: self.transaction_count,
             transactions: Vec::new(),
-            rewards: self.rewards,
+            rewards: self.epoch_rewards.into_iter().chain(fees).collect(),
+            reward_partitions: self.reward_partitions,
             accounts: Vec::new(),
         }
     }
 }
 
-/// Lamports that a block paid to the collector of its fees.
+/// What lamports were paid or taken for. The order is that of records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum RewardKind {
+    /// The fees of the block's transactions.
+    Fee,
+    /// A stake in the epoch that ended.
+    Staking,
+    /// The commission of a vote account.
+    Voting,
+    /// A stake in the epoch that ended, none of which is effective any more.
+    DeactivatedStake,
+    /// The admission of a vote account to an epoch.
+    AdmissionDebit,
+}
+
+/// Lamports that the runtime paid or took in a block.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Reward {
-    /// The collector.
+    /// The account.
     #[serde(with = "base58")]
     pub address: Pubkey,
-    /// The lamports received.
+    /// What for.
+    pub kind: RewardKind,
+    /// The lamports; negative if they were taken.
     pub lamports: i64,
-    /// The collector's balance afterwards, in lamports.
+    /// The account's balance afterwards, in lamports.
     pub post_balance: u64,
+    /// The commission of the vote account in percent, where commissions are whole percents.
+    pub commission: Option<u8>,
+    /// The same in basis points, where they are those (SIMD-0291).
+    pub commission_bps: Option<u16>,
 }
 
 /// A transaction in a block.

@@ -41,8 +41,8 @@ use crate::{
 /// The schema that this version writes. `migrate` brings older ones up to it.
 ///
 /// Schema 2 has transactions with what each instruction used and how accounts changed, which ledgers of
-/// schema 1 may lack.
-const SCHEMA: u64 = 2;
+/// schema 1 may lack. Schema 3 has blocks with the rewards of epochs.
+const SCHEMA: u64 = 3;
 /// The name of the file in the folder.
 const FILE: &str = "ledger.redb";
 /// The size of redb's cache: pages are read once at the start, and then only written.
@@ -120,10 +120,11 @@ impl DiskStore {
         }
     }
 
-    /// Rewrites what schema 1 encodes in another way, in one transaction.
+    /// Rewrites what older schemas encode in another way, in one transaction.
     fn migrate(&mut self) -> Result<(), StoreError> {
         self.write(|transaction| {
-            complete_transactions(transaction)?;
+            complete::<_, Landed>(transaction, TRANSACTIONS)?;
+            complete::<_, BlockRecord>(transaction, BLOCKS)?;
             let mut meta = transaction.open_table(META).map_err(damaged)?;
             meta.insert("schema", &SCHEMA.to_le_bytes()[..]).map_err(damaged)?;
             Ok(())
@@ -327,20 +328,27 @@ fn write_blocks(transaction: &WriteTransaction, commit: &Commit) -> Result<(), S
     Ok(())
 }
 
-/// Gives the transactions of schema 1 that lack the last two fields, which are lists, empty ones.
-fn complete_transactions(transaction: &WriteTransaction) -> Result<(), StoreError> {
-    let mut transactions = transaction.open_table(TRANSACTIONS).map_err(damaged)?;
+/// Gives records of older schemas that lack the last two fields, which are lists or may be absent, empty
+/// ones.
+fn complete<K, T: DeserializeOwned>(
+    transaction: &WriteTransaction,
+    table: TableDefinition<'_, K, Bytes>,
+) -> Result<(), StoreError>
+where
+    K: for<'k> redb::Key<SelfType<'k> = K> + Copy + 'static,
+{
+    let mut table = transaction.open_table(table).map_err(damaged)?;
     let mut completed = Vec::new();
-    for entry in transactions.iter().map_err(damaged)? {
+    for entry in table.iter().map_err(damaged)? {
         let (key, value) = entry.map_err(damaged)?;
-        if decode::<Landed>(value.value()).is_err() {
+        if decode::<T>(value.value()).is_err() {
             let bytes = [value.value(), &[0, 0]].concat();
-            decode::<Landed>(&bytes)?;
+            decode::<T>(&bytes)?;
             completed.push((key.value(), bytes));
         }
     }
     for (key, bytes) in completed {
-        transactions.insert(key, bytes.as_slice()).map_err(damaged)?;
+        table.insert(key, bytes.as_slice()).map_err(damaged)?;
     }
     Ok(())
 }

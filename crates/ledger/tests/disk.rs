@@ -89,11 +89,11 @@ fn a_newer_schema_is_rejected() {
     transaction.commit().unwrap();
     drop(database);
     let error = folder.open().unwrap_err();
-    assert!(matches!(error, StoreError::Newer(77, 2)), "{error}");
+    assert!(matches!(error, StoreError::Newer(77, 3)), "{error}");
     assert!(error.to_string().contains("help:"));
 }
 
-/// The ledger of an older version: schema 1, without the fields that transactions got later.
+/// The ledger of an older version: schema 1, without the fields that transactions and blocks got later.
 const SCHEMA_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/ledger/schema_1.redb");
 
 fn fixture_commit(slot: u64) -> Commit {
@@ -106,8 +106,9 @@ fn write_schema_1() {
     let mut store = folder.open().unwrap();
     (1..4).for_each(|slot| store.commit(&fixture_commit(slot)).unwrap());
     drop(store);
-    let (meta, transactions) = (
+    let (meta, blocks, transactions) = (
         redb::TableDefinition::<&str, &[u8]>::new("meta"),
+        redb::TableDefinition::<u64, &[u8]>::new("blocks"),
         redb::TableDefinition::<(u64, u32), &[u8]>::new("transactions"),
     );
     let mut database = redb::Database::open(folder.file()).unwrap();
@@ -123,6 +124,14 @@ fn write_schema_1() {
         let (old, new) = bytes.split_at(bytes.len() - 2);
         assert_eq!(new, [0, 0]);
         table.insert(key, old).unwrap();
+    }
+    drop(table);
+    let mut table = transaction.open_table(blocks).unwrap();
+    for slot in 1..4 {
+        let bytes = table.get(slot).unwrap().unwrap().value().to_vec();
+        let (old, new) = bytes.split_at(bytes.len() - 2);
+        assert_eq!(new, [0, 0]);
+        table.insert(slot, old).unwrap();
     }
     drop(table);
     transaction.commit().unwrap();

@@ -20,6 +20,13 @@ const PAGE: u64 = 8;
 
 /// Returns the cost of a processed message, in compute units.
 pub(crate) fn of(message: &VersionedMessage, processed: &Processed) -> u64 {
+    let locks = processed.accounts.iter().filter(|account| account.is_writable).count();
+    sum(message, processed.compute_units, processed.loaded_bytes, locks)
+}
+
+/// Returns the cost of a message that uses so many compute units, loads so many bytes, and writes to so many
+/// accounts.
+pub(crate) fn sum(message: &VersionedMessage, units: u64, loaded: u32, locks: usize) -> u64 {
     let instructions = message.instructions();
     let keys = message.static_account_keys();
     let verified = instructions.iter().map(|instruction| {
@@ -30,14 +37,13 @@ pub(crate) fn of(message: &VersionedMessage, processed: &Processed) -> u64 {
     });
     let signatures = u64::from(message.header().num_required_signatures).saturating_mul(SIGNATURE);
     let data: u64 = instructions.iter().map(|instruction| instruction.data.len() as u64).sum();
-    let locks = processed.accounts.iter().filter(|account| account.is_writable).count() as u64;
-    let pages = u64::from(processed.loaded_bytes).div_ceil(PAGE_BYTES);
+    let pages = u64::from(loaded).div_ceil(PAGE_BYTES);
     let parts = [
         signatures,
         verified.sum(),
-        locks.saturating_mul(WRITE_LOCK),
+        (locks as u64).saturating_mul(WRITE_LOCK),
         data / DATA_BYTES_PER_UNIT,
-        processed.compute_units,
+        units,
         pages.saturating_mul(PAGE),
     ];
     parts.into_iter().fold(0, u64::saturating_add)

@@ -128,6 +128,7 @@ pub(crate) fn block(bank: &Bank) -> Block {
         transaction_count: 0,
         transactions: Vec::new(),
         rewards: Vec::new(),
+        reward_partitions: None,
         accounts: Vec::new(),
     }
 }

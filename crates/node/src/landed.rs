@@ -1,10 +1,12 @@
 //! What is recorded of a transaction: made of the runtime's result.
 
+use selkie_bank::{Bank, rewards};
 use selkie_ledger::{
-    InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, TokenBalance,
+    InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, Reward,
+    RewardKind, TokenBalance,
 };
 use selkie_programs::is_token_program;
-use selkie_svm::{AccountChange, Processed};
+use selkie_svm::{AccountChange, Feature, Processed};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
@@ -126,4 +128,27 @@ fn token_balance(
     let decimals = of_transaction.or_else(|| decimals(&token.mint, find(&token.mint).as_ref()))?;
     let TokenAccount { mint, owner, amount, .. } = token;
     Some(TokenBalance { account_index, mint, owner, program: *account.owner(), amount, decimals })
+}
+
+/// Returns what the runtime paid and took in the block of a frozen bank.
+pub(crate) fn rewards(bank: &Bank) -> Vec<Reward> {
+    let in_basis_points = bank.features().has(Feature::CommissionRateInBasisPoints);
+    let record = |it: rewards::Reward| {
+        let percent = |bps: u16| u8::try_from(bps / 100).unwrap_or(u8::MAX);
+        Reward {
+            address: it.address,
+            kind: match it.kind {
+                rewards::RewardKind::Fee => RewardKind::Fee,
+                rewards::RewardKind::Staking => RewardKind::Staking,
+                rewards::RewardKind::Voting => RewardKind::Voting,
+                rewards::RewardKind::DeactivatedStake => RewardKind::DeactivatedStake,
+                rewards::RewardKind::AdmissionDebit => RewardKind::AdmissionDebit,
+            },
+            lamports: it.lamports,
+            post_balance: it.post_balance,
+            commission: it.commission_bps.filter(|_| !in_basis_points).map(percent),
+            commission_bps: it.commission_bps.filter(|_| in_basis_points),
+        }
+    };
+    bank.rewards().into_iter().map(record).collect()
 }

@@ -25,7 +25,8 @@
 //! | `query`, `fees` | blocks, transactions, statuses, prices of compute units |
 //! | `events` | [`Event`]: what subscribers are told |
 //! | `cheats` | changes that no transaction makes |
-//! | `writer`, `producer`, `snapshots` | the thread that makes blocks |
+//! | `writer`, `producer`, `process`, `snapshots` | the thread that makes blocks |
+//! | `packing`, `cost` | which transactions fit into a block |
 //! | `timeline` | which slot comes next, and when |
 //! | `committer` | the thread that writes to the ledger |
 //! | `chain`, `index`, `shared` | what readers see |
@@ -58,6 +59,8 @@ mod landed;
 mod missing;
 mod node;
 mod options;
+mod packing;
+mod process;
 mod producer;
 mod query;
 mod recent_airdrops;
@@ -76,10 +79,11 @@ mod writer;
 
 pub use selkie_svm::check::is_reserved;
 
+pub use selkie_bank::rewards::partition_of as reward_partition;
 pub use selkie_ledger::{
     AccountDiff, Block, Commit, DataDiff, Header, HistoryLimit, InnerInstruction,
-    InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, Reward, Store, StoreError,
-    TokenBalance, UnknownSignature,
+    InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, Reward, RewardKind, Store,
+    StoreError, TokenBalance, UnknownSignature,
     dump::{self, DumpError},
 };
 

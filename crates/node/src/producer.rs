@@ -9,9 +9,9 @@ use std::{
 };
 
 use selkie_bank::{Bank, BankError, BankOptions, Between, Forks, Step};
-use selkie_ledger::{Block, Header, Landed, Reward};
-use selkie_svm::{ProcessOptions, Processed, Transaction};
-use solana_account::{AccountSharedData, ReadableAccount};
+use selkie_ledger::{Block, Header, Landed};
+use selkie_svm::{Processed, Transaction};
+use solana_account::AccountSharedData;
 use solana_pubkey::Pubkey;
 use solana_signer::Signer;
 use solana_transaction_error::TransactionError;
@@ -20,7 +20,6 @@ use crate::{
     chain::Tip,
     committer::{Committer, Kind, Write},
     error::NodeError,
-    events::Event,
     genesis, landed,
     options::{BlockMode, Finality},
     recording,
@@ -30,17 +29,15 @@ use crate::{
 
 /// The number of frozen banks that are kept for readers.
 const BANKS_KEPT: usize = 16;
-/// The number of transactions for which starting one more thread is worth it.
-const TRANSACTIONS_PER_THREAD: usize = 32;
-/// The number of dropped transactions that are tried again.
-const RETRIES_MAX: usize = 4096;
+/// Who waits for the result of a transaction.
+pub(crate) type Reply = SyncSender<Result<Arc<Landed>, TransactionError>>;
 
 /// A transaction on its way into a block. Its signatures are verified.
 #[derive(Debug)]
 pub(crate) struct Submission {
     pub(crate) transaction: Transaction,
     /// Who waits for the result.
-    pub(crate) reply: Option<SyncSender<Result<Arc<Landed>, TransactionError>>>,
+    pub(crate) reply: Option<Reply>,
     /// How often it is tried again if it is dropped for a reason that may pass.
     pub(crate) retries: u64,
 }
@@ -71,9 +68,9 @@ pub(crate) struct Producer {
     pub(crate) transaction_count: u64,
     pub(crate) mode: BlockMode,
     /// Transactions that wait for their block.
-    queue: Vec<Submission>,
+    pub(crate) queue: Vec<Submission>,
     /// Dropped transactions that may land later.
-    retries: VecDeque<Submission>,
+    pub(crate) retries: VecDeque<Submission>,
     /// The slots in which features become active.
     pub(crate) feature_slots: Vec<u64>,
     pub(crate) snapshots: BTreeMap<u64, Snapshot>,
@@ -125,7 +122,9 @@ impl Producer {
         let is_pending = || {
             let is_realistic = self.shared.options.finality == Finality::Realistic;
             let finalized = self.shared.chain().finalized;
-            !self.retries.is_empty() || is_realistic && finalized < self.lasting_slot
+            !self.retries.is_empty()
+                || !self.queue.is_empty()
+                || is_realistic && finalized < self.lasting_slot
         };
         let is_due = match self.mode {
             _ if self.has_failed() => false,
@@ -145,7 +144,7 @@ impl Producer {
     pub(crate) fn add(&mut self, transactions: Vec<Submission>) -> Result<(), NodeError> {
         self.queue.extend(transactions);
         let made = match self.mode {
-            BlockMode::OnDemand => self.block(Vec::new(), false).map(|_| ()),
+            BlockMode::OnDemand => self.pack(),
             BlockMode::Interval | BlockMode::Manual => Ok(()),
         };
         if made.is_err() {
@@ -153,6 +152,15 @@ impl Producer {
             self.queue.clear();
         }
         made
+    }
+
+    /// Makes blocks until no transaction waits for one.
+    fn pack(&mut self) -> Result<(), NodeError> {
+        self.block(Vec::new(), false)?;
+        while !self.queue.is_empty() {
+            self.block(Vec::new(), false)?;
+        }
+        Ok(())
     }
 
     /// Lets slots follow the clock.
@@ -261,64 +269,6 @@ impl Producer {
         self.forks.new_bank_with(self.tip.slot(), slot, &options)
     }
 
-    /// Processes transactions in the working bank. Returns those that landed, and the replies to them
-    /// with their index.
-    #[expect(clippy::type_complexity, reason = "the two lists are taken apart at once")]
-    fn process(
-        &mut self,
-        submissions: Vec<Submission>,
-    ) -> Result<
-        (
-            Vec<(Transaction, Processed)>,
-            Vec<(SyncSender<Result<Arc<Landed>, TransactionError>>, usize)>,
-        ),
-        NodeError,
-    > {
-        let (mut landed, mut replies) = (Vec::new(), Vec::new());
-        if submissions.is_empty() {
-            return Ok((landed, replies));
-        }
-        let options = ProcessOptions { verify_signatures: false, ..ProcessOptions::default() };
-        let (transactions, rest): (Vec<Transaction>, Vec<_>) =
-            submissions.into_iter().map(|it| (it.transaction, (it.reply, it.retries))).unzip();
-        let worth = transactions.len() / TRANSACTIONS_PER_THREAD;
-        let threads = self.shared.options.threads.min(worth).max(1);
-        let outcomes = self.working.process_batch(&transactions, &options, threads)?;
-        for ((transaction, outcome), (reply, retries)) in
-            transactions.into_iter().zip(outcomes).zip(rest)
-        {
-            match outcome {
-                Ok(processed) => {
-                    replies.extend(reply.map(|reply| (reply, landed.len())));
-                    landed.push((transaction, *processed));
-                }
-                Err(error) => {
-                    self.drop_transaction(Submission { transaction, reply, retries }, error)
-                }
-            }
-        }
-        Ok((landed, replies))
-    }
-
-    /// Reports a dropped transaction, unless it is tried again with the next block.
-    fn drop_transaction(&mut self, mut submission: Submission, error: TransactionError) {
-        let may_pass = matches!(
-            error,
-            TransactionError::AccountNotFound | TransactionError::InsufficientFundsForFee
-        );
-        if may_pass && submission.retries > 0 && self.retries.len() < RETRIES_MAX {
-            submission.retries = submission.retries.saturating_sub(1);
-            self.retries.push_back(submission);
-            return;
-        }
-        self.shared.counters.dropped.fetch_add(1, Ordering::Relaxed);
-        let signature = submission.transaction.signatures().first().copied().unwrap_or_default();
-        if let Some(reply) = submission.reply {
-            let _ = reply.send(Err(error.clone()));
-        }
-        self.shared.chain().send(Event::Dropped { signature, error });
-    }
-
     /// Freezes the working bank, and makes its block visible and durable.
     fn finish(
         &mut self,
@@ -353,17 +303,11 @@ impl Producer {
         parent: &Arc<Bank>,
         landed: Vec<(Transaction, Processed)>,
     ) -> Result<Block, NodeError> {
-        let collector = self.shared.options.identity.pubkey();
-        let balance = || bank.get_account(&collector).map(|it| it.map_or(0, |it| it.lamports()));
-        let before = balance()?;
         if !landed.is_empty() {
             self.shared.recordings().add(recording::keep(bank, &landed));
         }
         let now = i64::try_from(self.time.now()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
         bank.freeze_at(now)?;
-        let after = balance()?;
-        let lamports = after.cast_signed().saturating_sub(before.cast_signed());
-        let reward = Reward { address: collector, lamports, post_balance: after };
         let block_time = bank.clock().unix_timestamp;
         let find = |key: &Pubkey| bank.get_account(key).ok().flatten();
         let count = landed.len() as u64;
@@ -380,7 +324,8 @@ impl Producer {
             block_height: bank.block_height(),
             transaction_count: self.transaction_count.saturating_add(count),
             transactions: transactions.collect(),
-            rewards: (lamports > 0).then_some(reward).into_iter().collect(),
+            rewards: landed::rewards(bank),
+            reward_partitions: bank.reward_partitions(),
             accounts: changed_accounts(bank)?,
         })
     }

@@ -2,6 +2,7 @@
 //! accounts, which are created by invocations of other programs.
 
 use core::ops::ControlFlow;
+use std::sync::Arc;
 
 use selkie::{
     Account, AccountMeta, Instruction, Replay, Signer as _, Svm, address, keypair, programs,
@@ -471,6 +472,12 @@ fn replay_files_of_version_1_are_read() {
         let release = written.as_object_mut().and_then(|it| it.remove("release"));
         assert_eq!(release, Some("4.3".into()));
         assert_eq!(read, written);
+        // It says whether votes are refused, as they are once the cluster has migrated to Alpenglow.
+        assert!(!case.environment.is_alpenglow);
+        let mut migrated = case;
+        Arc::make_mut(&mut migrated.environment).is_alpenglow = true;
+        let again = Replay::new(replay.id(), &migrated, &replay.expected(&blob).unwrap().unwrap());
+        assert!(again.case(&|_| None).unwrap().environment.is_alpenglow);
     }
     let gold = file.timeline(0).unwrap().svm().show(&address("mint"));
     assert!(gold.starts_with("gold ("), "{gold}");

@@ -12,7 +12,7 @@ use crate::{
 const EXAMPLE: &str = r#"```console
 $ curl -s http://localhost:8899 -H 'Content-Type: application/json' \
     -d '{"jsonrpc": "2.0", "id": 1, "method": "getBalance", "params": ["ADDRESS"]}'
-{"jsonrpc":"2.0","result":{"context":{"apiVersion":"4.2.2","slot":9},"value":5000000000},"id":1}
+{"jsonrpc":"2.0","result":{"context":{"apiVersion":"4.4.0","slot":9},"value":5000000000},"id":1}
 ```
 
 "#;
@@ -56,9 +56,15 @@ fn write(text: &mut String) -> fmt::Result {
 }
 
 fn methods(text: &mut String) -> fmt::Result {
-    writeln!(text, "## Methods\n\n| method | parameters | answer |\n|---|---|---|")?;
+    writeln!(
+        text,
+        "## Methods\n\nThe last column is the version of agave with whose sources a method was compared.\n"
+    )?;
+    writeln!(text, "| method | parameters | answer | agave |\n|---|---|---|---|")?;
     for method in METHODS.iter().filter(|method| !method.is_cheat()) {
-        writeln!(text, "| `{}` | {} | {} |", method.name, method.params, method.result)?;
+        let (name, params, result, compared) =
+            (method.name, method.params, method.result, method.compared);
+        writeln!(text, "| `{name}` | {params} | {result} | {compared} |")?;
     }
     Ok(())
 }

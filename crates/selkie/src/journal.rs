@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Weak};
 
-use selkie_bank::{BlockEnd, Head, HeadAccounts, Stakes, Step};
+use selkie_bank::{BlockEnd, Footer, Head, HeadAccounts, Stakes, Step};
 use selkie_svm::{AccountStore, BlockhashQueue, Environment, MessageId};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
@@ -150,7 +150,7 @@ impl Journal {
     /// Ends the slot of `head`, as a block that ends with this blockhash does.
     pub(crate) fn end(&mut self, head: &Head, blockhash: Hash) {
         let mut blockhashes = core::mem::take(self.blockhash_queue_mut());
-        head.end(blockhash, true, None, &mut blockhashes, self);
+        head.end(blockhash, true, &Footer::default(), &mut blockhashes, self);
         self.state.blockhash_queue = blockhashes;
     }
 

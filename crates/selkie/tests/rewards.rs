@@ -183,3 +183,11 @@ fn votes_are_refused_after_the_migration() {
     svm.warp_by_slots(1);
     assert_eq!(error(&mut svm), Some(InstructionError::InvalidInstructionData));
 }
+
+#[path = "../examples/stake_pool.rs"]
+mod stake_pool;
+
+#[test]
+fn a_stake_pool_earns_to_the_lamport() {
+    stake_pool::main().unwrap();
+}

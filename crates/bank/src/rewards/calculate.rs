@@ -83,6 +83,8 @@ pub(crate) struct StakeReward {
     pub(crate) stake: u64,
     pub(crate) deactivation_epoch: u64,
     pub(crate) credits_observed: u64,
+    /// The commission of its vote account, as the block records it.
+    pub(crate) commission_bps: Option<u16>,
 }
 
 /// What the receiver of a commission receives.
@@ -92,6 +94,8 @@ pub(crate) struct Commission {
     pub(crate) burned: u64,
     /// Whether it is the vote account itself.
     pub(crate) is_vote_account: bool,
+    /// As the block records it.
+    pub(crate) bps: Option<u16>,
 }
 
 /// The points of a stake.
@@ -107,6 +111,7 @@ struct Points {
 struct Earned {
     stake: u64,
     commission: u64,
+    bps: u16,
     credits_observed: u64,
 }
 
@@ -115,8 +120,8 @@ impl Calculation {
         self.stakes.iter().map(|it| it.lamports).fold(0, u64::saturating_add)
     }
 
-    fn add_commission(&mut self, key: Pubkey, lamports: u64, is_vote_account: bool) {
-        let new = Commission { lamports, burned: 0, is_vote_account };
+    fn add_commission(&mut self, key: Pubkey, new: Commission) {
+        let Commission { lamports, is_vote_account, .. } = new;
         let Some(all) = self.commissions.get_mut(&key) else {
             self.commissions.insert(key, new);
             return;
@@ -269,18 +274,25 @@ impl Inputs<'_> {
             return;
         }
         let observed = earned.as_ref().map_or(stake.credits_observed, |it| it.credits_observed);
+        let recorded = |bps: u16| (!self.rules.has_collectors).then_some(bps);
         all.stakes.push(StakeReward {
             key: stake.key,
             lamports,
             stake: delegated,
             deactivation_epoch: stake.delegation.deactivation_epoch,
             credits_observed: observed,
+            commission_bps: recorded(earned.as_ref().map_or(0, |it| it.bps)),
         });
-        if let Some(vote) = vote {
+        if let Some((vote, earned)) = vote.zip(earned) {
             let voter = stake.delegation.voter_pubkey;
             let collector = if self.rules.has_collectors { *vote.collector() } else { voter };
-            let commission = earned.map_or(0, |it| it.commission);
-            all.add_commission(collector, commission, collector == voter);
+            let commission = Commission {
+                lamports: earned.commission,
+                burned: 0,
+                is_vote_account: collector == voter,
+                bps: recorded(earned.bps),
+            };
+            all.add_commission(collector, commission);
         }
     }
 
@@ -293,7 +305,9 @@ impl Inputs<'_> {
         all_points: u128,
     ) -> Option<Earned> {
         let points = self.points_of(stake, vote, self.kind);
-        let nothing = Earned { stake: 0, commission: 0, credits_observed: points.credits_observed };
+        let bps = self.commission(&stake.delegation.voter_pubkey, vote);
+        let credits_observed = points.credits_observed;
+        let nothing = Earned { stake: 0, commission: 0, bps, credits_observed };
         let is_new = stake.delegation.activation_epoch == self.epoch;
         if points.skips || self.inflation == 0 || is_new {
             return Some(nothing);
@@ -318,14 +332,13 @@ impl Inputs<'_> {
         if lamports == 0 {
             return skipped;
         }
-        let bps = self.commission(&stake.delegation.voter_pubkey, vote).min(BASIS_POINTS);
-        let (commission, reward) = split(bps, lamports, is_tower);
-        let is_split = bps != 0 && bps != BASIS_POINTS;
+        let (commission, reward) = split(bps.min(BASIS_POINTS), lamports, is_tower);
+        let is_split = bps != 0 && bps < BASIS_POINTS;
         if is_tower && is_split && (commission == 0 || reward == 0) {
             // Both wait until there is a lamport for each.
             return None;
         }
-        Some(Earned { stake: reward, commission, credits_observed: points.credits_observed })
+        Some(Earned { stake: reward, commission, bps, credits_observed })
     }
 
     fn commission(&self, voter: &Pubkey, vote: &VoteAccount) -> u16 {
@@ -379,8 +392,13 @@ mod tests {
         let key = Pubkey::new_from_array([1; 32]);
         for order in [[false, true], [true, false]] {
             let mut all = Calculation::default();
-            order.into_iter().for_each(|own| all.add_commission(key, if own { 5 } else { 3 }, own));
-            let expected = Commission { lamports: 5, burned: 3, is_vote_account: true };
+            let of = |own: bool| Commission {
+                lamports: if own { 5 } else { 3 },
+                is_vote_account: own,
+                ..Commission::default()
+            };
+            order.into_iter().for_each(|own| all.add_commission(key, of(own)));
+            let expected = Commission { burned: 3, ..of(true) };
             assert_eq!(all.commissions[&key], expected);
         }
     }

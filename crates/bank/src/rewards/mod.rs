@@ -6,6 +6,7 @@ mod accounts;
 mod calculate;
 mod inflation;
 mod partition;
+mod record;
 
 use selkie_svm::{
     AccountSharedData, Feature, FeatureSet, Pubkey, ReadableAccount,
@@ -19,6 +20,7 @@ pub use self::{
     accounts::{DELEGATED_STAKES, EpochInflation, VOTE_REWARDS, VoteRewards, genesis_accounts},
     inflation::InflationSchedule,
     partition::partition_of,
+    record::{Reward, RewardKind},
 };
 pub(crate) use self::{
     accounts::{delegated_stakes, read_delegated_stakes},

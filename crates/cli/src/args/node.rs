@@ -285,6 +285,10 @@ pub(crate) struct IgnoredArgs {
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     ticks_per_slot: Option<u64>,
+    /// Accepted: the cluster begins with Alpenglow
+    #[arg(long, hide = true)]
+    #[serde(skip_serializing)]
+    alpenglow: bool,
     /// Accepted: block subscriptions are always there
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
@@ -309,7 +313,7 @@ pub(crate) struct IgnoredArgs {
     #[arg(long, hide = true)]
     #[serde(skip_serializing)]
     rpc_faucet_address: Option<String>,
-    /// Accepted: there are no rewards
+    /// Accepted: inflation is mainnet's
     #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "0.0")]
     #[serde(skip_serializing)]
     inflation_fixed: Option<f64>,

@@ -137,7 +137,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["node"], &["--dynamic-port-range"], Always, "the ports are those of --rpc-port, --ws-port and --tpu-port"),
     rule(&["node"], &["--rpc-pubsub-enable-vote-subscription"], Always, "there are no votes"),
     rule(&["node"], &["--faucet-time-slice-secs", "--faucet-per-time-sol-cap", "--faucet-per-request-sol-cap"], Always, FREE_FAUCET),
-    rule(&["node"], &["--inflation-fixed"], Always, "there are no rewards"),
+    rule(&["node"], &["--inflation-fixed"], Always, "inflation is mainnet's"),
     rule(&["node"], &["--rpc-pubsub-queue-capacity-items"], Always, "--rpc-pubsub-queue-capacity-bytes limits their size"),
     rule(&["node"], &["--rpc-pubsub-worker-threads", "--rpc-pubsub-notification-threads"], Always, "connections have no threads of their own"),
     rule(&["node"], &["--enable-rpc-bigtable-ledger-storage", "--enable-bigtable-ledger-upload", "--rpc-bigtable-instance", "--rpc-bigtable-app-profile-id"], Always, BIGTABLE),

@@ -7,7 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use selkie_ledger::{Block, Commit, DiskStore, Header, Landed, Meta, Reward, Store, StoreError};
+use selkie_ledger::{
+    Block, Commit, DiskStore, Header, Landed, Meta, Reward, RewardKind, Store, StoreError,
+};
 use solana_account::{Account, AccountSharedData};
 use solana_hash::Hash;
 use solana_message::{Message, VersionedMessage, compiled_instruction::CompiledInstruction};
@@ -90,7 +92,15 @@ pub(crate) fn block(slot: u64, count: u32) -> Arc<Block> {
         block_height: slot,
         transaction_count: slot * u64::from(count),
         transactions: (0..count).map(landed).map(Arc::new).collect(),
-        rewards: vec![Reward { address: address(5), lamports: 7, post_balance: 9 }],
+        rewards: vec![Reward {
+            address: address(5),
+            kind: RewardKind::Fee,
+            lamports: 7,
+            post_balance: 9,
+            commission: None,
+            commission_bps: None,
+        }],
+        reward_partitions: None,
         accounts: vec![(address(1), account(slot, 10))],
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selkie_node::{Block, Landed};
+use selkie_node::{Block, Landed, RewardKind};
 use serde::{
     Serialize, Serializer,
     ser::{Error as _, SerializeMap as _, SerializeSeq as _},
@@ -62,6 +62,9 @@ impl Serialize for Shown<'_> {
         fields.serialize_entry("blockHeight", &block.block_height)?;
         fields.serialize_entry("blockTime", &block.block_time)?;
         fields.serialize_entry("blockhash", &block.blockhash.to_string())?;
+        if let Some(partitions) = block.reward_partitions {
+            fields.serialize_entry("numRewardPartitions", &partitions)?;
+        }
         fields.serialize_entry("parentSlot", &block.parent_slot)?;
         fields.serialize_entry("previousBlockhash", &block.previous_blockhash.to_string())?;
         if config.rewards.unwrap_or(true) {
@@ -108,11 +111,21 @@ impl Serialize for Transactions<'_> {
 }
 
 fn reward(reward: &selkie_node::Reward) -> Value {
-    json!({
-        "commission": null,
+    let mut shown = json!({
+        "commission": reward.commission,
         "lamports": reward.lamports,
         "postBalance": reward.post_balance,
         "pubkey": reward.address.to_string(),
-        "rewardType": "Fee",
-    })
+        "rewardType": match reward.kind {
+            RewardKind::Fee => "Fee",
+            RewardKind::Staking => "Staking",
+            RewardKind::Voting => "Voting",
+            RewardKind::DeactivatedStake => "DeactivatedStake",
+            RewardKind::AdmissionDebit => "VATDebit",
+        },
+    });
+    if let Some(bps) = reward.commission_bps {
+        shown["commissionBps"] = json!(bps);
+    }
+    shown
 }

@@ -14,7 +14,7 @@ use crate::{
     config::{Commitment, ContextConfig},
     error::RpcError,
     methods::call::{API_VERSION, Call, with_context},
-    params::{Params, parse_key},
+    params::Params,
 };
 
 /// Returns the number of the set of all features that the node knows, made as agave makes its own:
@@ -62,7 +62,7 @@ fn identity(call: &Call<'_>) -> String {
 }
 
 /// Reads the view that the configuration at `index` asks for.
-fn view(call: &Call<'_>, params: &mut Params, index: usize) -> Result<View, RpcError> {
+pub(super) fn view(call: &Call<'_>, params: &mut Params, index: usize) -> Result<View, RpcError> {
     call.view(params.or_default::<ContextConfig>(index)?)
 }
 
@@ -151,62 +151,6 @@ pub(super) fn get_slot_leaders(call: &Call<'_>, params: &mut Params) -> Result<V
     }
     let identity = identity(call);
     Ok((0..limit).map(|_| json!(identity)).collect())
-}
-
-pub(super) fn get_inflation_governor(
-    call: &Call<'_>,
-    params: &mut Params,
-) -> Result<Value, RpcError> {
-    let (inflation, _) = view(call, params, 0)?.inflation();
-    Ok(json!({
-        "foundation": 0.0,
-        "foundationTerm": 0.0,
-        "initial": inflation.initial,
-        "taper": inflation.taper,
-        "terminal": inflation.terminal,
-    }))
-}
-
-pub(super) fn get_inflation_rate(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
-    let view = call.node.view(Commitment::default().level());
-    let (inflation, years) = view.inflation();
-    let rate = inflation.rate(years);
-    let epoch = view.epoch_info().epoch;
-    Ok(json!({ "epoch": epoch, "foundation": 0.0, "total": rate, "validator": rate }))
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default, expecting = "struct RpcEpochConfig")]
-struct EpochConfig {
-    epoch: Option<u64>,
-    commitment: Commitment,
-    min_context_slot: Option<u64>,
-}
-
-/// The node pays no rewards. As in agave, there is an answer once the epoch after the one that is asked for has
-/// a block, which is where rewards would be.
-pub(super) fn get_inflation_reward(
-    call: &Call<'_>,
-    params: &mut Params,
-) -> Result<Value, RpcError> {
-    let addresses: Vec<String> = params.required(0)?;
-    let addresses: Vec<Pubkey> =
-        addresses.iter().map(|text| parse_key(text)).collect::<Result<_, _>>()?;
-    let config: EpochConfig = params.or_default(1)?;
-    let (commitment, min_context_slot) = (config.commitment, config.min_context_slot);
-    let view = call.view(ContextConfig { commitment, min_context_slot })?;
-    let epoch = config.epoch.unwrap_or_else(|| view.epoch_info().epoch.saturating_sub(1));
-    let schedule = &call.node.info().epoch_schedule;
-    let slot = schedule.get_first_slot_in_epoch(epoch.saturating_add(1));
-    let first_available = call.node.first_available_block();
-    if slot < first_available {
-        return Err(RpcError::block_cleaned_up(slot, first_available));
-    }
-    let level = commitment.at_least_confirmed()?;
-    match call.node.blocks(slot, None, 1, level).is_empty() {
-        true => Err(RpcError::block_not_available(slot)),
-        false => Ok(addresses.iter().map(|_| Value::Null).collect()),
-    }
 }
 
 pub(super) fn get_highest_snapshot_slot(_: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {

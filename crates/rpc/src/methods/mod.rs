@@ -6,6 +6,7 @@ mod cheats;
 mod cluster;
 mod explain;
 mod history;
+mod inflation;
 mod schedules;
 mod sending;
 mod surfnet;

@@ -3,8 +3,8 @@
 
 use crate::methods::{
     accounts,
-    call::{Handler, TextHandler, ValueHandler},
-    cheats, cluster, explain, history, sending, surfnet, tokens, traces, votes,
+    call::{API_VERSION, Handler, TextHandler, ValueHandler},
+    cheats, cluster, explain, history, inflation, sending, surfnet, tokens, traces, votes,
 };
 
 /// Who may call a method.
@@ -38,6 +38,8 @@ pub struct Method {
     pub params: &'static str,
     /// What it answers.
     pub result: &'static str,
+    /// The version of agave with whose sources it was compared; empty if agave does not have it.
+    pub compared: &'static str,
     /// How long it may take.
     pub weight: Weight,
     pub(crate) access: Access,
@@ -66,7 +68,9 @@ const fn quick(
     handler: ValueHandler,
 ) -> Method {
     let (weight, access) = (Weight::Quick, Access::Anyone);
-    Method { name, alias: "", params, result, weight, access, handler: Handler::Value(handler) }
+    let (alias, compared) = ("", API_VERSION);
+    let handler = Handler::Value(handler);
+    Method { name, alias, params, result, compared, weight, access, handler }
 }
 
 const fn slow(
@@ -86,7 +90,9 @@ const fn written(
     handler: TextHandler,
 ) -> Method {
     let (weight, access) = (Weight::Slow, Access::Anyone);
-    Method { name, alias: "", params, result, weight, access, handler: Handler::Text(handler) }
+    let (alias, compared) = ("", API_VERSION);
+    let handler = Handler::Text(handler);
+    Method { name, alias, params, result, compared, weight, access, handler }
 }
 
 const fn cheat(
@@ -96,7 +102,7 @@ const fn cheat(
     result: &'static str,
     handler: ValueHandler,
 ) -> Method {
-    Method { alias, access: Access::Loopback, ..slow(name, params, result, handler) }
+    Method { alias, compared: "", access: Access::Loopback, ..slow(name, params, result, handler) }
 }
 
 /// Every method.
@@ -121,9 +127,9 @@ pub const METHODS: &[Method] = &[
     quick("getHealth", "", "`ok`", cluster::get_health),
     quick("getHighestSnapshotSlot", "", "error -32008: there are no snapshots to download", cluster::get_highest_snapshot_slot),
     quick("getIdentity", "", "the node's address", cluster::get_identity),
-    quick("getInflationGovernor", "[config]", "no inflation", cluster::get_inflation_governor),
-    quick("getInflationRate", "", "no inflation", cluster::get_inflation_rate),
-    quick("getInflationReward", "pubkeys, [config]", "null for each address, once the epoch after the one in the configuration, or the last one, has a block", cluster::get_inflation_reward),
+    quick("getInflationGovernor", "[config]", "how inflation falls", inflation::get_inflation_governor),
+    quick("getInflationRate", "", "the inflation of the epoch", inflation::get_inflation_rate),
+    slow("getInflationReward", "pubkeys, [config]", "what at most 32 addresses received for the epoch in the configuration, or for the last one", inflation::get_inflation_reward),
     slow("getLargestAccounts", "[config]", "the 20 richest accounts", accounts::get_largest_accounts),
     quick("getLatestBlockhash", "[config]", "blockhash and last valid block height", sending::get_latest_blockhash),
     Method { weight: Weight::Quick, ..written("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's; by its vote account with `keyByVoteAccount`", votes::get_leader_schedule) },
@@ -132,7 +138,7 @@ pub const METHODS: &[Method] = &[
     quick("getMinimumBalanceForRentExemption", "length, [config]", "lamports", accounts::get_minimum_balance),
     written("getMultipleAccounts", "pubkeys, [config]", "an account or null for each of at most 100 addresses", accounts::get_multiple_accounts),
     written("getProgramAccounts", "program, [config]", "the program's accounts that meet at most 4 filters", accounts::get_program_accounts),
-    slow("getRankMap", "slot, [config]", "who may vote in Alpenglow in the epoch of the slot, by rank, or null", votes::get_rank_map),
+    Method { compared: "4.5.0-alpha.4", ..slow("getRankMap", "slot, [config]", "who may vote in Alpenglow in the epoch of the slot, by rank, or null", votes::get_rank_map) },
     quick("getRecentPerformanceSamples", "[limit]", "transactions and slots per minute", cluster::get_recent_performance_samples),
     quick("getRecentPrioritizationFees", "[pubkeys]", "the lowest prices of recent blocks", sending::get_recent_prioritization_fees),
     quick("getSignatureStatuses", "signatures, [config]", "slot, error and confirmation of at most 256 transactions", history::get_signature_statuses),
@@ -173,7 +179,7 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_impersonateAll", "", "on", "null; no signature is checked", cheats::impersonate_all),
     cheat("selkie_setFeature", "", "feature, slot", "null; active from the first block at or after the slot", cheats::set_feature),
     cheat("selkie_reset", "", "", "the slot, back at genesis", cheats::reset),
-    Method { access: Access::Loopback, ..written("selkie_dumpState", "", "the whole state with its history, as text", cheats::dump_state) },
+    Method { compared: "", access: Access::Loopback, ..written("selkie_dumpState", "", "the whole state with its history, as text", cheats::dump_state) },
     cheat("selkie_loadState", "", "state", "the slot", cheats::load_state),
     cheat("selkie_traceTransaction", "", "signature", "call tree with compute units per call, and changes of accounts; null if unknown", traces::trace_transaction),
     cheat("selkie_profileTransaction", "", "transaction, [config]", "the same of a simulation; the transaction is base64", traces::profile_transaction),

@@ -239,6 +239,8 @@ fn block(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
     // Unlike in `getBlock`, the defaults are compact.
     config.encoding = config.encoding.or(Some(TransactionEncoding::Base64));
     config.rewards = config.rewards.or(Some(false));
+    let max = config.max_supported_transaction_version;
+    TransactionEncoding::of_transactions(config.encoding, max)?;
     let mentioned: Option<Pubkey> = match filter {
         BlockFilter::All => None,
         BlockFilter::MentionsAccountOrProgram(key) => {

@@ -1,0 +1,47 @@
+//! What a block records of rewards (agave: `solana-reward-info`, `Bank::rewards`).
+
+use selkie_svm::Pubkey;
+
+/// What lamports were received or paid for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RewardKind {
+    /// The fees of the block's transactions.
+    Fee,
+    /// A stake in the epoch that ended.
+    Staking,
+    /// The commission of a vote account.
+    Voting,
+    /// A stake in the epoch that ended, none of which is effective any more.
+    DeactivatedStake,
+    /// The admission of a vote account to an epoch, which it paid.
+    AdmissionDebit,
+}
+
+/// Lamports that the runtime paid or took in a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reward {
+    /// The account.
+    pub address: Pubkey,
+    /// What for.
+    pub kind: RewardKind,
+    /// The lamports; negative if they were taken.
+    pub lamports: i64,
+    /// The account's balance afterwards, in lamports.
+    pub post_balance: u64,
+    /// The commission of the vote account, in basis points. Unknown since validators choose who receives
+    /// it (SIMD-0232).
+    pub commission_bps: Option<u16>,
+}
+
+impl Reward {
+    /// Creates the record of lamports that were received.
+    pub(crate) fn received(
+        address: Pubkey,
+        kind: RewardKind,
+        lamports: u64,
+        post_balance: u64,
+    ) -> Self {
+        let lamports = i64::try_from(lamports).unwrap_or(i64::MAX);
+        Self { address, kind, lamports, post_balance, commission_bps: None }
+    }
+}
