@@ -4,8 +4,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{SLOTS_PER_EPOCH, SOL, forks, genesis, key, lamports, schedule};
-use selkie_bank::{Bank, Genesis, StakeAccounts, Stakes, State};
+use common::{SLOTS_PER_EPOCH, SOL, forks, genesis, key, lamports, schedule, until};
+use selkie_bank::{
+    Bank, Certified, Footer, Genesis, StakeAccounts, Stakes, State, rewards::VoteRewards,
+};
+use selkie_builtins::vote_account::VoteAccount;
 use selkie_svm::{
     Account, AccountSharedData, EpochStake, Feature, FeatureSet, Pubkey, ReadableAccount,
     sysvars::Rent,
@@ -489,4 +492,43 @@ fn the_smallest_of_too_many_vote_accounts_do_not_count() {
     };
     stakes.pass(&read(), &[], &schedule(), 1..2);
     assert_eq!(stakes.of(1).vote_accounts.len(), 2002 - 3);
+}
+
+#[test]
+fn the_certificates_of_a_footer_change_vote_accounts() {
+    let [one, other] = [key(50), key(51)];
+    let stake = EpochStake { total: 1000 * SOL, vote_accounts: [(one, 250 * SOL)].into() };
+    let genesis = Genesis { schedule: schedule(), stake, ..Genesis::default() };
+    let start = genesis.unix_timestamp;
+    let mut state = State::genesis(&genesis);
+    let mut data = vec![0; 3762];
+    (data[0], data[144]) = (3, 1);
+    let account = Account { lamports: 100 * SOL, data, owner: vote::ID, ..Account::default() };
+    [one, other].into_iter().for_each(|key| state.set_account(key, account.clone()));
+    let forks = forks(state);
+    let vote = |bank: &Bank, key: Pubkey| {
+        let account = bank.get_account(&key).unwrap().unwrap();
+        VoteAccount::read(&key, account.data()).unwrap()
+    };
+    // Slot 41 is in epoch 1, in which there is inflation, and ends 8.2 seconds after the start.
+    let bank = until(&forks, &forks.new_bank(0, 1).unwrap(), 41);
+    let mut expected = [one, other].map(|key| vote(&bank, key));
+    let footer = Footer {
+        leader: other,
+        rewarded: Some(Certified { slot: 33, voters: [one].into() }),
+        finalized: Some(Certified { slot: 40, voters: [one, other].into() }),
+        ..Footer::default()
+    };
+    bank.freeze_with_footer(&footer).unwrap();
+    let inflation = VoteRewards::read(&*bank).unwrap().of(1).unwrap();
+    let earned = inflation.lamports / 4 / 32;
+    expected[0].record_vote(33, start + 6);
+    expected[0].add_credits(1, earned / 2, Some(0));
+    expected[1].add_credits(1, earned - earned / 2, Some(0));
+    for vote in &mut expected {
+        vote.record_root(40);
+        vote.record_vote(40, start + 8);
+    }
+    assert_eq!([one, other].map(|key| vote(&bank, key)), expected);
+    assert!(earned > 0 && expected[1].credits() > 0);
 }

@@ -5,7 +5,9 @@ mod common;
 use std::thread;
 
 use common::{Cluster, SLOT, SOL, address, cluster, cluster_with, key, sign, transfer};
-use selkie_node::{AddressQuery, Event, Finality, HistoryLimit, Options, SendOptions};
+use selkie_node::{
+    AddressQuery, BlockMode, Event, Finality, GenesisProgram, HistoryLimit, Options, SendOptions,
+};
 use solana_commitment_config::CommitmentLevel::{Confirmed, Finalized, Processed};
 use solana_instruction::{AccountMeta, Instruction};
 use solana_keypair::Keypair;
@@ -362,4 +364,44 @@ fn a_late_answer_undoes_nothing() {
     assert_eq!(cluster.balance(&paid), SOL);
     assert_eq!(cluster.balance(&other), 10 * SOL);
     assert_eq!(cluster.node.fetched_accounts(), [paid, other]);
+}
+
+/// A block takes no more compute units of an account than its limit, 20 million at 200 ms; what is beyond
+/// waits for the next block.
+#[test]
+fn what_does_not_fit_into_a_block_is_in_the_next_one() {
+    let spin = ".globl entrypoint\nentrypoint:\n  ja entrypoint\n";
+    let spin = selkie_asm::assemble(spin, &selkie_asm::Options::default());
+    let program = GenesisProgram {
+        id: address(9),
+        elf: spin.assembly.unwrap().to_elf(),
+        loader: selkie_svm::Loader::V3,
+        authority: None,
+    };
+    let options =
+        Options { programs: vec![program], blocks: BlockMode::Manual, ..Options::default() };
+    let cluster = cluster_with(options);
+    let payer = key(1);
+    cluster.node.set_balance(payer.pubkey(), SOL).unwrap();
+    let limit = |units: u32| Instruction {
+        program_id: solana_sdk_ids::compute_budget::ID,
+        accounts: Vec::new(),
+        data: [&[2][..], &units.to_le_bytes()].concat(),
+    };
+    // Each uses all that it asks for, and is told apart by that; they write to the payer.
+    for units in 0..20 {
+        let call = Instruction { program_id: address(9), accounts: Vec::new(), data: Vec::new() };
+        let instructions = [limit(1_400_000 - units), call];
+        let transaction = sign(cluster.blockhash(), &instructions, &[&payer]);
+        let options = SendOptions { skip_preflight: true, ..SendOptions::default() };
+        cluster.node.send(transaction, &options).unwrap();
+    }
+    let counts = [1, 1, 1].map(|blocks| {
+        let slot = cluster.node.mine(blocks).unwrap();
+        let block = cluster.node.block(slot).unwrap();
+        let cost: u64 = block.transactions.iter().map(|it| it.meta.cost_units).sum();
+        assert!(cost <= 20_000_000, "{cost}");
+        block.transactions.len()
+    });
+    assert_eq!(counts, [14, 6, 0]);
 }
