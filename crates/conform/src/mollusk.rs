@@ -30,7 +30,7 @@ pub(crate) fn judge(fixture: &InstructionFixture, context: &Context) -> Result<V
     };
     let elf = match context.elf(file) {
         Ok(elf) => elf,
-        Err(why) => return Ok(Verdict::Skipped(why)),
+        Err(why) => return Ok(why.into()),
     };
     let ids: FeatureIds = input.features.iter().copied().collect();
     let features = ids.features();
