@@ -99,7 +99,8 @@ impl Run {
         let history = History::new(self.timeline, &DebugFiles::default());
         let session = Session::new(history, PathMap::default());
         match source {
-            Some(text) => session.with_source(NAME.to_owned(), text.to_owned()),
+            // Debug information names the folder too.
+            Some(text) => session.with_source(format!("./{NAME}"), text.to_owned()),
             None => session,
         }
     }
