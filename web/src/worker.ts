@@ -40,7 +40,9 @@ async function answer(question: string): Promise<string> {
   running ??= (await WebAssembly.instantiate(module, absent(module))).exports as unknown as Exports;
   const bytes = new TextEncoder().encode(question);
   const { memory, selkie_room, selkie_answer, selkie_text } = running;
-  new Uint8Array(memory.buffer, selkie_room(bytes.length), bytes.length).set(bytes);
+  // Each call may move the memory: the buffer is taken after it.
+  const at = selkie_room(bytes.length);
+  new Uint8Array(memory.buffer, at, bytes.length).set(bytes);
   const length = selkie_answer();
   return new TextDecoder().decode(new Uint8Array(memory.buffer, selkie_text(), length));
 }

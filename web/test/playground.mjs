@@ -52,6 +52,7 @@ async function open(context, address = "", options = {}) {
 const source = (page) => page.getByRole("textbox", { name: "Assembly" });
 const result = (page) => page.getByRole("region", { name: "Result" });
 const units = (page, count) => result(page).getByText(new RegExp(`^${count} compute units?$`)).waitFor();
+const part = (page, number) => page.getByRole("textbox", { name: `Part ${number} of the instruction data` });
 const example = (page, name) => page.getByLabel("Examples").selectOption(name);
 const picture = (page, name) => (PICTURES ? page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true }) : undefined);
 /** The values of registers at the present step of the debugger. */
@@ -151,9 +152,9 @@ test("data and accounts are built in the form", async (context) => {
   await example(page, "Dispatch");
   await result(page).getByText("Succeeded").waitFor();
   // Neither of the two operations, and then too few bytes.
-  await page.getByLabel("Part 1 of the instruction data").fill("2");
+  await part(page, 1).fill("2");
   await result(page).getByRole("heading", { name: "custom program error: 0x2" }).waitFor();
-  await page.getByLabel("Part 1 of the instruction data").fill("0");
+  await part(page, 1).fill("0");
   await result(page).getByText("Succeeded").waitFor();
   await page.getByRole("button", { name: "Remove part 2 of the instruction data" }).click();
   await result(page).getByRole("heading", { name: "custom program error: 0x2" }).waitFor();
@@ -163,7 +164,7 @@ test("data and accounts are built in the form", async (context) => {
   await picture(page, "counter");
   await page.getByLabel("writable").uncheck();
   await result(page).getByRole("heading", { name: "custom program error: 0x3" }).waitFor();
-  await page.getByLabel("Part 1 of the instruction data").fill("many");
+  await part(page, 1).fill("many");
   await page.getByText("many is not a whole number").first().waitFor();
 });
 
@@ -179,7 +180,7 @@ test("programs call others", async (context) => {
 test("an address holds the program and its instruction", async (context) => {
   const page = await open(context);
   await example(page, "Counter");
-  await page.getByLabel("Part 1 of the instruction data").fill("7");
+  await part(page, 1).fill("7");
   await result(page).locator(".bytes").getByText("48").waitFor();
   await page.waitForFunction(() => location.hash.length > 100);
   const other = await open(context, new URL(page.url()).hash);
