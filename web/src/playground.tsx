@@ -284,8 +284,8 @@ function Result({ ran, isStepping, step }: { ran?: Ran; isStepping: boolean; ste
           of {count(run.limit)}; {counted(run.instructions, "instruction")}
           {program?.slots !== undefined && `; ${counted(program.slots, "slot")}, ${counted(program.bytes, "byte")}`}
         </span>
-        <button class={run.error ? "danger" : "main"} aria-pressed={isStepping} onClick={step} disabled={run.instructions === 0}>
-          Step through
+        <button class={isStepping ? "" : run.error ? "danger" : "main"} aria-expanded={isStepping} onClick={step} disabled={run.instructions === 0}>
+          {isStepping ? "Close the steps" : "Step through"}
         </button>
       </p>
       {run.error && (

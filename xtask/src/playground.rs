@@ -76,7 +76,10 @@ fn build() -> Result<PathBuf> {
     let bytes = fs::read(&built).with_context(|| built.display().to_string())?;
     fs::write(site.join("assets/engine.wasm.gz"), gzip(&bytes)?)?;
     let total = compressed_bytes(&site)?;
-    ensure!(total <= BYTES_MAX, "the playground has {total} bytes, and {BYTES_MAX} are the maximum");
+    ensure!(
+        total <= BYTES_MAX,
+        "the playground has {total} bytes, and {BYTES_MAX} are the maximum"
+    );
     say(&format!("the playground has {total} bytes"));
     Ok(site)
 }

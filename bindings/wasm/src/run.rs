@@ -40,22 +40,15 @@ impl Run {
     /// Returns result, logs, changes, and what each line took.
     pub(crate) fn as_json(&self, input: &Input) -> Value {
         let receipt = self.timeline.receipt();
-        let mut keys: Vec<Pubkey> = input.instruction.accounts.iter().map(|it| it.pubkey).collect();
-        let others = receipt.changes().map(|it| it.key).filter(|key| !keys.contains(key));
-        keys.extend(others.collect::<Vec<_>>());
-        let mut known = Vec::new();
-        let changes = keys.iter().filter_map(|key| {
-            let change = receipt.account(key)?;
-            let is_new = !known.contains(key);
-            known.push(*key);
-            let (before, after) = (change.before.as_ref(), change.after());
-            (is_new && before != after).then(|| {
-                json!({ "after": after.map(account), "before": before.map(account), "key": key.to_string() })
+        let changes = receipt.changes().map(|it| {
+            json!({
+                "after": it.after().map(account),
+                "before": it.before.as_ref().map(account),
+                "key": it.key.to_string(),
             })
         });
-        let changes: Vec<Value> = changes.collect();
         json!({
-            "changes": changes,
+            "changes": changes.collect::<Vec<_>>(),
             "error": receipt.result.as_ref().err().map(ToString::to_string),
             "explained": explain::explain_transaction(&self.timeline),
             "instructions": self.timeline.steps(),
