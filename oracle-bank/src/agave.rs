@@ -1,7 +1,6 @@
 //! Agave's side: a genesis with vote and stake accounts, and the steps of its bank.
 
 use std::{
-    collections::HashSet,
     sync::{Arc, RwLock},
     time::Duration,
 };
@@ -10,9 +9,7 @@ use agave_feature_set::FeatureSet;
 use agave_votor_messages::{
     certificate::{CertSignature, GenesisCert},
     consensus_message::Block,
-    reward_certificate::{NUM_SLOTS_FOR_REWARD, SkipRewardCertificate},
 };
-use selkie_bank::{Certified, Footer};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_cluster_type::ClusterType;
 use solana_epoch_schedule::EpochSchedule;
@@ -25,14 +22,11 @@ use solana_rent::Rent;
 use solana_runtime::{
     bank::Bank,
     bank_forks::BankForks,
-    block_component_processor::BlockComponentProcessor,
     genesis_utils::{
         ValidatorVoteKeypairs, activate_alpenglow_at_genesis,
         create_genesis_config_with_vote_accounts_and_cluster_type,
     },
-    validated_reward_certificate::ValidatedRewardCert,
 };
-
 
 use crate::rng::Rng;
 
@@ -107,57 +101,16 @@ impl Agave {
         Bank::new_from_parent(Arc::clone(&self.bank), leader, slot)
     }
 
-    /// Returns a footer with random certificates: of who voted for the slot that is rewarded in the bank,
-    /// and for the parent.
-    pub(crate) fn footer(&self, rng: &mut Rng, bank: &Bank) -> Footer {
-        let mut some = |all: &[Pubkey], slot: u64| {
-            let voters = all.iter().filter(|_| rng.chance(70)).copied().collect();
-            Certified { slot, voters }
-        };
-        let migration = bank.get_alpenglow_genesis_certificate().map(|it| it.block.slot);
-        let rewarded = bank.slot().checked_sub(NUM_SLOTS_FOR_REWARD);
-        let rewarded = rewarded.filter(|slot| migration.is_some_and(|it| *slot > it));
-        let rewarded = rewarded.and_then(|slot| {
-            let stakes = bank.epoch_stakes_from_slot(slot)?;
-            let mut known: Vec<Pubkey> =
-                stakes.stakes().vote_accounts().delegated_stakes().map(|(key, _)| *key).collect();
-            known.sort_unstable();
-            Some(some(&known, slot)).filter(|it| !it.voters.is_empty())
-        });
-        let finalized = Some(some(&self.voters, bank.parent_slot()));
-        let finalized = finalized.filter(|it| !it.voters.is_empty());
-        Footer { nanoseconds: None, leader: self.voters[0], rewarded, finalized }
-    }
-
-    /// Ends the block: with this footer, if there is one.
-    pub(crate) fn close(&mut self, bank: Bank, footer: Option<&Footer>, blockhash: Hash) {
-        if let Some(footer) = footer {
-            end(&bank, footer);
+    /// Ends the block: with this time in its footer, if there is one.
+    pub(crate) fn close(&mut self, bank: Bank, footer: Option<i64>, blockhash: Hash) {
+        if let Some(time) = footer {
+            bank.update_clock_from_footer(time);
         }
         bank.set_tick_height(bank.max_tick_height() - 1);
         bank.register_tick_for_test(&blockhash);
         bank.freeze();
         self.bank = Arc::new(bank);
     }
-}
-
-/// Lets the clock and vote accounts change as a footer says.
-fn end(bank: &Bank, footer: &Footer) {
-    let rewarded = footer.rewarded.as_ref().and_then(|it| {
-        let signature = solana_bls_signatures::SignatureCompressed([0; 96]);
-        let certificate = SkipRewardCertificate::try_new(it.slot, signature, vec![0, 0, 0]);
-        let certificate = certificate.expect("the bitmap is short");
-        let voters = it.voters.iter().copied();
-        ValidatedRewardCert::try_new_for_leader(bank, &Some(certificate), &None, voters)
-            .expect("the slot is rewarded in this bank")
-    });
-    let finalized = footer.finalized.as_ref();
-    let finalized: Option<(HashSet<Pubkey>, u64)> =
-        finalized.map(|it| (it.voters.iter().copied().collect(), it.slot));
-    let finalized = finalized.as_ref().map(|(voters, slot)| (voters, *slot));
-    let time = footer.nanoseconds.expect("a footer has a time");
-    BlockComponentProcessor::update_bank_with_footer_fields(bank, time, None, rewarded, finalized)
-        .expect("the footer is valid");
 }
 
 trait Keys {

@@ -23,12 +23,6 @@ const SLOT_TIMES: [Pubkey; 4] = [
     agave_feature_set::reduce_slot_time_to_200ms::ID,
 ];
 
-/// Gates of inflation and stakes that may be activated on the way.
-const REWARD_GATES: [Pubkey; 2] = [
-    agave_feature_set::double_disinflation_rate::ID,
-    agave_feature_set::remove_inactive_stakes::ID,
-];
-
 /// How a cluster agrees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Consensus {
@@ -202,10 +196,7 @@ pub(crate) fn run(seed: u64, slots: u64) -> Result<(), String> {
             edits.push((alpenglow::GATE, pending()));
         }
         if rng.chance(3) {
-            let gate = match rng.chance(30) {
-                true => rng.pick(&REWARD_GATES),
-                false => rng.pick(&SLOT_TIMES),
-            };
+            let gate = rng.pick(&SLOT_TIMES);
             if theirs.get_account(&gate).is_none() {
                 edits.push((gate, pending()));
             }
@@ -219,11 +210,10 @@ pub(crate) fn run(seed: u64, slots: u64) -> Result<(), String> {
         if is_alpenglow {
             let now =
                 alpenglow::nanoseconds(&*ours).unwrap_or(timestamp.unwrap_or(0) * 1_000_000_000);
-            let mut footer = agave.footer(&mut rng, &theirs);
-            footer.nanoseconds = Some(now + 1 + rng.below(700_000_000) as i64);
-            ours.freeze_with_footer(&footer).map_err(|it| it.to_string())?;
-            footer.nanoseconds = alpenglow::nanoseconds(&*ours);
-            agave.close(theirs, Some(&footer), sha256(&[parent_hash.as_ref()]));
+            let footer = now + 1 + rng.below(700_000_000) as i64;
+            ours.freeze_at(footer).map_err(|it| it.to_string())?;
+            let footer = alpenglow::nanoseconds(&*ours).ok_or("no alpenclock")?;
+            agave.close(theirs, Some(footer), sha256(&[parent_hash.as_ref()]));
         } else {
             let blockhash = sha256(&[parent_hash.as_ref(), &slot.to_le_bytes()]);
             ours.freeze_with_blockhash(blockhash).map_err(|it| it.to_string())?;
