@@ -7,7 +7,7 @@ use std::sync::Arc;
 use selkie_node::{BlockMode, ManualClock};
 use selkie_rpc::Options;
 use serde_json::{Value, json};
-use solana_account::{Account, AccountSharedData, ReadableAccount as _, WritableAccount as _};
+use solana_account::{Account, AccountSharedData, WritableAccount as _};
 use solana_commitment_config::CommitmentLevel::Finalized;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::stake;
