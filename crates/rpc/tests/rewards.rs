@@ -87,7 +87,7 @@ fn blocks_and_inflation_rewards_say_who_received_what() {
     to(2 * SLOTS);
     let name = voter.to_string();
     let paid = -800_000_000;
-    let expected = [("VATDebit".into(), paid, name.clone()), ("Voting".into(), 0, name.clone())];
+    let expected = [("VATDebit".into(), paid, name.clone()), ("Voting".into(), 0, name)];
     assert_eq!(rewards(&test, 2 * SLOTS), expected);
     assert_eq!(ask(&test, "getBlock", &json!([2 * SLOTS]))["numRewardPartitions"], 1);
     let early = ask(&test, "getInflationReward", &asked);
