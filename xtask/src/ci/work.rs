@@ -89,8 +89,9 @@ pub(super) fn examples(_: &Setting) -> Result<()> {
     };
     let folder = repository().join("examples");
     let mut sources = with_extension(&folder, "s")?;
-    sources.extend(with_extension(&folder.join("counter"), "s")?);
-    sources.extend(with_extension(&folder.join("pay"), "s")?);
+    for folder in ["counter", "pay", "registers"].map(|it| folder.join(it)) {
+        sources.extend(with_extension(&folder, "s")?);
+    }
     for source in sources {
         let source = source.strip_prefix(repository())?.to_str().context("names are text")?;
         selkie(&format!("build {source} --out-dir target/examples"))?;
