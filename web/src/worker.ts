@@ -52,6 +52,8 @@ let last: Promise<void> = Promise.resolve();
 onmessage = ({ data }: MessageEvent<{ file?: string; id: number; text: string }>) => {
   if (data.file) {
     file = data.file;
+    // A failure is told with the first answer.
+    (loaded = load()).catch(() => {});
     return;
   }
   last = last.then(async () => {

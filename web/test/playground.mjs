@@ -1,5 +1,5 @@
 // The playground in a browser: programs of the tutorials are typed in, and give what those print.
-// `cargo xtask web --playground` builds the site and runs this.
+// `cargo xtask playground` builds the site and runs this.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";

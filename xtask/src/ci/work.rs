@@ -8,7 +8,8 @@ use super::{binaries, setting::Setting, vectors};
 use crate::{
     clients, codegen,
     files::with_extension,
-    fixtures, gdb, instructions, node_torture, npm, peers, ports, readers, repository, say, scale,
+    fixtures, gdb, instructions, node_torture, npm, peers, playground, ports, readers, repository,
+    say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
     tidy, toolchains, vscode, walk, walkthroughs, web,
 };
@@ -174,7 +175,7 @@ pub(super) fn web(setting: &Setting) -> Result<()> {
 }
 
 pub(super) fn playground(_: &Setting) -> Result<()> {
-    web::run(&words("--playground"))
+    playground::run(&[])
 }
 
 pub(super) fn readers(setting: &Setting) -> Result<()> {
