@@ -37,6 +37,9 @@ function start(): Worker {
   return started;
 }
 
+/** Loads the engine before it is needed. */
+export const startEngine = () => void (worker ??= start());
+
 /** Asks the engine. */
 export function engine<T>(method: string, ...params: unknown[]): Promise<T> {
   worker ??= start();

@@ -7,7 +7,7 @@ import { base64, fromBase64, hex } from "./bytes";
 import { Log } from "./calls";
 import { Steps } from "./debug";
 import { type Diagnostic, Diagnostics, Editor, LINE_PIXELS, type LineOf, type Place } from "./editor";
-import { engine } from "./engine";
+import { engine, startEngine } from "./engine";
 import { EXAMPLES } from "./examples";
 import { count, counted, learnName } from "./format";
 import { InstructionForm } from "./playform";
@@ -85,7 +85,7 @@ function App({ first, isUnread }: { first: Play; isUnread: boolean }) {
       } catch (error) {
         if (own === round.current) setProblem(error as Error);
       }
-    }, PAUSE_MILLISECONDS);
+    }, own === 1 ? 0 : PAUSE_MILLISECONDS);
     return () => clearTimeout(timer);
   }, [play, opened]);
   const take = async (file: File | undefined) => {
@@ -355,6 +355,7 @@ function diffOf({ key, before, after }: NonNullable<Ran["run"]>["changes"][numbe
 async function main() {
   views.ofAccounts = false;
   answerLocally(engine);
+  startEngine();
   learnName(PROGRAM_ID, "program");
   const state = location.hash.slice(1);
   const read = state ? await unpacked(state) : undefined;

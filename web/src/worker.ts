@@ -52,6 +52,8 @@ let last: Promise<void> = Promise.resolve();
 onmessage = ({ data }: MessageEvent<{ file?: string; id: number; text: string }>) => {
   if (data.file) {
     file = data.file;
+    // A failure is told with the first answer.
+    (loaded = load()).catch(() => {});
     return;
   }
   last = last.then(async () => {
@@ -59,6 +61,7 @@ onmessage = ({ data }: MessageEvent<{ file?: string; id: number; text: string }>
       postMessage({ id: data.id, text: await answer(data.text) });
     } catch (error) {
       // The next question begins anew.
+      if (!running) loaded = undefined;
       running = undefined;
       const why = error instanceof WebAssembly.RuntimeError ? `The engine has stopped (${error.message}): please report what you ran.` : (error as Error).message;
       postMessage({ id: data.id, problem: why });

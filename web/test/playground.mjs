@@ -1,5 +1,5 @@
 // The playground in a browser: programs of the tutorials are typed in, and give what those print.
-// `cargo xtask web --playground` builds the site and runs this.
+// `cargo xtask playground` builds the site and runs this.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -38,6 +38,8 @@ after(async () => {
 /** Opens the page, and fails the test at its end if the page had an error. */
 async function open(context, address = "", options = {}) {
   const page = await browser.newPage({ viewport: { width: 1440, height: 1000 }, ...options });
+  // A busy machine may take long to load the engine.
+  page.setDefaultTimeout(120_000);
   const problems = [];
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("console", (message) => message.type() === "error" && problems.push(message.text()));

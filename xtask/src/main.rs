@@ -129,8 +129,13 @@ const CHORES: &[Chore] = &[
     ),
     (
         "web",
-        "[--check | --test [SELKIE] | --playground]  build the explorer that the node serves; compare it; open it in a browser; the playground",
+        "[--check | --test [SELKIE]]  build the explorer that the node serves; compare it; open it in a browser",
         web::run,
+    ),
+    (
+        "playground",
+        "          build the playground in target/site, and type programs into it in a browser",
+        playground::run,
     ),
     (
         "matrix",

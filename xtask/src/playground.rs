@@ -1,6 +1,6 @@
 //! The playground: the page of `web/src/playground.tsx` with the engine of `bindings/wasm`, as a static site in
-//! `target/site/playground`. `cargo xtask site` builds it with the book, and `cargo xtask web --playground` alone,
-//! and then types programs into it in a browser.
+//! `target/site/playground`. `cargo xtask site` builds it with the book, and `cargo xtask playground` alone, and
+//! then types programs into it in a browser.
 //!
 //! The engine is compiled with the profile `web` of the workspace, and is compressed: servers of static files
 //! need not do that.
@@ -32,7 +32,8 @@ const SITE: &str = "target/site/playground";
 const BYTES_MAX: u64 = 2_500_000;
 
 /// Builds the site, and types programs into it in a browser.
-pub(crate) fn build_and_test() -> Result<()> {
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "usage: cargo xtask playground");
     if let Some(missing) = missing() {
         bail!("the playground cannot be built: {missing}");
     }

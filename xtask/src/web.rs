@@ -3,7 +3,7 @@
 //! The built files are committed, so that `cargo build` needs no Node.js. The same sources give the same
 //! bytes: `package-lock.json` names the versions of what is bundled, and the archives have no times. With
 //! `--check`, the committed files are compared with what the sources give. With `--test`, a browser opens
-//! every view of a node that this workspace's command runs. `--playground` builds and tests the page without a node.
+//! every view of a node that this workspace's command runs.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use flate2::{Compression, GzBuilder};
 
 use crate::{
-    gdb, npm, output, playground, repository, say,
+    gdb, npm, output, repository, say,
     steps::{built, succeed},
     toolchains::provide,
 };
@@ -41,9 +41,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [] => write(),
         ["--check"] => check(),
         ["--test"] => test(&built("selkie")?),
-        ["--playground"] => playground::build_and_test(),
         ["--test", selkie] => test(&Path::new(selkie).canonicalize()?),
-        _ => bail!("usage: cargo xtask web [--check | --test [SELKIE] | --playground]"),
+        _ => bail!("usage: cargo xtask web [--check | --test [SELKIE]]"),
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) const ROWS: &[Row] = &[
     nightly("npm", &["bindings/js"],
         "cargo xtask npm", 6.0, work::npm),
     nightly("playground", &["bindings/wasm", "web"],
-        "cargo xtask web --playground", 6.0, work::playground),
+        "cargo xtask playground", 6.0, work::playground),
     nightly("all-readers", &["crates/report", "tests/readers"],
         "cargo xtask readers", 1.0, work::all_readers),
     nightly("scale", &["bindings/python", "crates/batch", "crates/cli"],

@@ -8,7 +8,8 @@ use super::{binaries, setting::Setting, vectors};
 use crate::{
     clients, codegen,
     files::with_extension,
-    fixtures, gdb, instructions, node_torture, npm, peers, ports, readers, repository, say, scale,
+    fixtures, gdb, instructions, node_torture, npm, peers, playground, ports, readers, repository,
+    say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
     tidy, toolchains, vscode, walk, walkthroughs, web,
 };
@@ -89,8 +90,9 @@ pub(super) fn examples(_: &Setting) -> Result<()> {
     };
     let folder = repository().join("examples");
     let mut sources = with_extension(&folder, "s")?;
-    sources.extend(with_extension(&folder.join("counter"), "s")?);
-    sources.extend(with_extension(&folder.join("pay"), "s")?);
+    for folder in ["counter", "pay", "registers"].map(|it| folder.join(it)) {
+        sources.extend(with_extension(&folder, "s")?);
+    }
     for source in sources {
         let source = source.strip_prefix(repository())?.to_str().context("names are text")?;
         selkie(&format!("build {source} --out-dir target/examples"))?;
@@ -173,7 +175,7 @@ pub(super) fn web(setting: &Setting) -> Result<()> {
 }
 
 pub(super) fn playground(_: &Setting) -> Result<()> {
-    web::run(&words("--playground"))
+    playground::run(&[])
 }
 
 pub(super) fn readers(setting: &Setting) -> Result<()> {
