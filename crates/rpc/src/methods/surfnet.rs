@@ -44,20 +44,23 @@ const HOUR: i64 = 60 * 60;
 
 /// Where surfpool travels; timestamps are in milliseconds.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 enum Target {
-    AbsoluteSlot(u64),
-    AbsoluteEpoch(u64),
-    AbsoluteTimestamp(i64),
-    AbsoluteSlotAt { slot: u64, timestamp: i64 },
+    #[serde(rename = "absoluteSlot")]
+    Slot(u64),
+    #[serde(rename = "absoluteEpoch")]
+    Epoch(u64),
+    #[serde(rename = "absoluteTimestamp")]
+    Timestamp(i64),
+    #[serde(rename = "absoluteSlotAt")]
+    SlotAt { slot: u64, timestamp: i64 },
 }
 
 pub(super) fn time_travel(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let travel = match params.optional(0)? {
-        Some(Target::AbsoluteSlot(slot)) => Travel::Slot(slot),
-        Some(Target::AbsoluteEpoch(epoch)) => Travel::Epoch(epoch),
-        Some(Target::AbsoluteTimestamp(time)) => Travel::Timestamp(time / 1000),
-        Some(Target::AbsoluteSlotAt { slot, timestamp }) => Travel::SlotAt(slot, timestamp / 1000),
+        Some(Target::Slot(slot)) => Travel::Slot(slot),
+        Some(Target::Epoch(epoch)) => Travel::Epoch(epoch),
+        Some(Target::Timestamp(time)) => Travel::Timestamp(time / 1000),
+        Some(Target::SlotAt { slot, timestamp }) => Travel::SlotAt(slot, timestamp / 1000),
         None => {
             let clock = call.node.view(CommitmentLevel::Processed).clock();
             Travel::Timestamp(clock.unix_timestamp.saturating_add(HOUR))

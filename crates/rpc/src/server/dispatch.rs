@@ -215,8 +215,8 @@ async fn call(
         }
         Some(_) if shared.surfnet.is_disabled(&request.method) => {
             let name = &request.method;
-            let text_of = format!("Cheatcode rpc method: {name} is currently disabled");
-            (text, Err(RpcError::refused(text_of)))
+            let reason = format!("Cheatcode rpc method: {name} is currently disabled");
+            (text, Err(RpcError::refused(reason)))
         }
         Some(method) => run(shared, method, request.params, text).await,
         None => (text, Err(RpcError::method_not_found())),
