@@ -8,9 +8,12 @@ use std::{
     process::{Command, ExitCode},
 };
 
+use anstream::adapter::strip_str;
 use anyhow::{Context as _, Result};
 use selkie_build::official;
+use selkie_inspect::{Listing, Program, TextOptions};
 use selkie_isa::input;
+use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use selkie_switch::{
     sbf::{self, Asked, Build},
     surfpool::{self, Surroundings},
@@ -76,7 +79,8 @@ fn node(ui: &mut Ui, arguments: Vec<String>) -> Result<Result<Vec<OsString>, Exi
         if argument == "--feature" {
             let name = rest.next().unwrap_or_default();
             match feature::parse_name(&name) {
-                Ok(_) => made.extend([argument.into(), name.into()]),
+                Ok(None) => {}
+                Ok(Some(_)) => made.extend([argument.into(), name.into()]),
                 Err(error) => ui.warning(&format!("--feature {name} is left out: {error}"))?,
             }
             continue;
@@ -132,6 +136,15 @@ fn place(program: &Path, build: &Build, target: &Path) -> Result<()> {
         &target.join(official::triple(version)).join("release").join(name),
         &whole,
     )?;
+    if build.dump {
+        let environment = elf_environment(FeatureSet::all(), Purpose::Execution);
+        let listed = Program::open_any(&whole, &environment)
+            .with_context(|| format!("{}: no instructions found", debug.display()))?;
+        let stem = program.file_stem().unwrap_or_default().to_string_lossy();
+        let options = TextOptions { addresses: true, bytes: false };
+        let text = strip_str(&Listing::new(&listed).text(&options)).to_string();
+        files::write(&program.with_file_name(format!("{stem}-dump.txt")), text)?;
+    }
     if build.debug {
         let folder = program.parent().unwrap_or(Path::new(".")).join("debug");
         let copy = folder.join(name);

@@ -38,6 +38,8 @@ pub enum Travel {
     Epoch(u64),
     /// To a Unix timestamp, in seconds.
     Timestamp(i64),
+    /// To a slot, at a Unix timestamp in seconds.
+    SlotAt(u64, i64),
 }
 
 impl Node {
@@ -293,14 +295,26 @@ impl Producer {
     fn travel(&mut self, to: Travel) -> Result<(), NodeError> {
         let now = self.tip.slot();
         let schedule = self.tip.environment().sysvars.epoch_schedule().unwrap_or_default();
+        let at = match to {
+            Travel::SlotAt(_, timestamp) => Some(timestamp),
+            _ => None,
+        };
         let slot = match to {
             Travel::Slot(slot) => slot,
             Travel::Epoch(epoch) => schedule.get_first_slot_in_epoch(epoch),
             Travel::Timestamp(to) => return self.travel_to_timestamp(to),
+            Travel::SlotAt(slot, _) => slot,
         };
         let slots = slot.checked_sub(now).filter(|slots| *slots > 0);
         let (from, to) = (now.cast_signed(), slot.cast_signed());
         let slots = slots.ok_or(NodeError::TimeGoesBack { now: from, to })?;
+        if let Some(at) = at {
+            let passed = self.milliseconds_until(at)?;
+            return match slot > SLOT_MAX {
+                true => Err(NodeError::TooFar { slot: SLOT_MAX, timestamp: TIMESTAMP_MAX }),
+                false => self.jump(slots, passed),
+            };
+        }
         let timestamp = self.time.timestamp();
         let seconds = (self.time.milliseconds_of(slots) / 1000).cast_signed();
         if slot > SLOT_MAX || timestamp.saturating_add(seconds) > TIMESTAMP_MAX {
@@ -310,6 +324,13 @@ impl Producer {
     }
 
     fn travel_to_timestamp(&mut self, to: i64) -> Result<(), NodeError> {
+        let passed = self.milliseconds_until(to)?;
+        let slots = passed.checked_div(self.time.milliseconds_of(1)).unwrap_or(0).max(1);
+        self.jump(slots, passed)
+    }
+
+    /// Returns how far a Unix timestamp is away.
+    fn milliseconds_until(&self, to: i64) -> Result<u64, NodeError> {
         let now = self.time.now();
         let wanted = u64::try_from(to).unwrap_or(0).saturating_mul(1000);
         let passed = wanted.checked_sub(now).filter(|passed| *passed > 0);
@@ -318,8 +339,7 @@ impl Producer {
         if to > TIMESTAMP_MAX {
             return Err(NodeError::TooFar { slot: SLOT_MAX, timestamp: TIMESTAMP_MAX });
         }
-        let slots = passed.checked_div(self.time.milliseconds_of(1)).unwrap_or(0).max(1);
-        self.jump(slots, passed)
+        Ok(passed)
     }
 
     /// Makes the next block `slots` later, after a time in milliseconds.

@@ -74,6 +74,25 @@ impl Node {
         fetched.into_iter().filter(|key| view.account(key).is_some()).collect()
     }
 
+    /// Deletes accounts, and asks the other cluster for them when they are used again. Returns the slot of
+    /// the block.
+    ///
+    /// # Errors
+    /// If the node cannot make a block.
+    pub fn reset_accounts(&self, keys: Vec<Pubkey>) -> Result<u64, NodeError> {
+        self.call(move |producer| {
+            let deleted = keys.iter().map(|key| (*key, AccountSharedData::default())).collect();
+            let slot = producer.edit_of(|_| Ok(deleted))?;
+            producer.shared.fetched().forget(|key| keys.contains(key));
+            Ok(slot)
+        })
+    }
+
+    /// Never asks the other cluster for accounts: they are what they are here.
+    pub fn keep_local(&self, keys: &[Pubkey]) {
+        self.shared().fetched().add(keys);
+    }
+
     /// Sets those fetched accounts that the cluster still does not have, and notes which were asked
     /// for. A program and its programdata come in one block, so that no request sees one alone.
     fn adopt(

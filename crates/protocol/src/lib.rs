@@ -18,6 +18,7 @@
 
 pub mod cost;
 pub mod docs;
+pub mod feature_names;
 pub mod features;
 pub mod rules;
 pub mod syscalls;

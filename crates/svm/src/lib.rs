@@ -52,7 +52,9 @@ pub use crate::{
         budget::{self, Fee, TransactionBudget},
         cost::{self, ComputeBudget},
         error::{self, InstructionError, SyscallError},
-        features::{self, Feature, FeatureSet, Release, Rules, Ungated, UnknownRules},
+        features::{
+            self, Feature, FeatureSet, Release, Rules, Ungated, UnknownRules, agave_feature,
+        },
         key_map::{KeyHasher, KeyMap, KeyState},
         message_id::MessageId,
         nonce,

@@ -29,7 +29,11 @@ pub const BUILD: &[Flag] = &[
     flag("sbf-sdk", Takes::One, ACCEPTED),
     flag("disable-remap-cwd", Takes::Nothing, ACCEPTED),
     flag("debug", Takes::Nothing, "also write deploy/debug/NAME.so and NAME.so.debug"),
-    flag("dump", Takes::Nothing, "accepted; use `selkie disasm`"),
+    flag(
+        "dump",
+        Takes::Nothing,
+        "also write NAME-dump.txt: the instructions, as `selkie disasm` lists them",
+    ),
     flag("features", Takes::Many, "features of cargo"),
     flag("no-default-features", Takes::Nothing, "leave out the default features"),
     flag("force-tools-install", Takes::Nothing, ACCEPTED),
@@ -91,6 +95,8 @@ pub struct Build {
     pub arch: String,
     /// Whether the files for debuggers were asked for.
     pub debug: bool,
+    /// Whether listings were asked for.
+    pub dump: bool,
     /// Whether progress is left out.
     pub quiet: bool,
     /// Cargo's target folder, if it was named.
@@ -187,6 +193,7 @@ fn work(given: &Given, out_dir: Option<String>) -> Build {
         out_dir: out_dir.map(PathBuf::from),
         arch,
         debug: given.has("debug"),
+        dump: given.has("dump"),
         quiet: given.has("quiet"),
         target: target.map(PathBuf::from),
     }

@@ -145,7 +145,11 @@ impl<'a> Keyed<'a> {
     }
 }
 
-fn parse(key: &Pubkey, account: &AccountSharedData, around: &dyn Surroundings) -> Option<Value> {
+pub(crate) fn parse(
+    key: &Pubkey,
+    account: &AccountSharedData,
+    around: &dyn Surroundings,
+) -> Option<Value> {
     let (owner, data) = (account.owner(), account.data());
     let scale = mint_of(owner, data).and_then(|mint| around.scale(&mint));
     accounts::parse(&Account { key, owner, data, scale: scale.as_ref() })

@@ -193,9 +193,7 @@ pub(super) fn get_supply(call: &Call<'_>, params: &mut Params) -> Result<Value, 
         .accounts()
         .iter()
         .fold(0, |total, (_, account)| account.lamports().saturating_add(total));
-    let value = json!({
-        "circulating": total, "nonCirculating": 0, "nonCirculatingAccounts": [], "total": total,
-    });
+    let value = call.surfnet.supply(total);
     Ok(with_context(view.slot(), value))
 }
 

@@ -14,7 +14,7 @@ use crate::{
     config::ContextConfig,
     encode::account::Surroundings,
     error::RpcError,
-    methods::schedules::Schedules,
+    methods::{schedules::Schedules, surfnet_settings::Settings},
     options::{Explainer, Limits},
     params::Params,
 };
@@ -37,6 +37,8 @@ pub(crate) struct Call<'a> {
     pub(crate) explainer: Option<&'a dyn Explainer>,
     /// Texts of leader schedules.
     pub(crate) schedules: &'a Schedules,
+    /// What surfpool's cheatcodes have set.
+    pub(crate) surfnet: &'a Settings,
     /// Who waits for notifications.
     pub(crate) subscribers: &'a dyn Subscribers,
 }

@@ -29,7 +29,7 @@ const BASE58_MAX: usize = 16 * 1024;
 const RECENT: usize = 50;
 
 /// Returns the error for an edit that the node refuses.
-fn refused(error: impl Display) -> RpcError {
+pub(super) fn refused(error: impl Display) -> RpcError {
     RpcError::invalid_params(error.to_string())
 }
 

@@ -10,6 +10,9 @@ mod inflation;
 mod schedules;
 mod sending;
 mod surfnet;
+mod surfnet_programs;
+mod surfnet_settings;
+mod surfnet_snapshot;
 mod table;
 mod tokens;
 mod traces;
@@ -20,7 +23,8 @@ pub use call::{API_VERSION, Addresses};
 pub(crate) use call::{Call, Subscribers, rank};
 pub(crate) use history::confirmation;
 pub(crate) use schedules::Schedules;
-pub(crate) use table::{Access, find};
+pub(crate) use surfnet_settings::Settings;
+pub(crate) use table::{Access, find, surfnet_names};
 pub use table::{
     METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED, UnsupportedRow, Weight,
 };

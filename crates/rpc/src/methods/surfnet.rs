@@ -1,20 +1,25 @@
 //! Surfpool's cheatcodes whose answers have another shape than ours: clients in Rust read `null` where
 //! there is nothing to say, and a context around it (surfpool-types 1.7.0, `types.rs`).
 
+use selkie_node::Travel;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentLevel;
+use solana_pubkey::Pubkey;
 
 use crate::{
     error::RpcError,
     methods::{
         call::{Call, with_context},
-        cheats,
+        cheats::{self, refused},
+        cluster::epoch_info,
+        surfnet_settings::{Chosen, Supply},
     },
     params::Params,
 };
 
 /// Returns a value with the newest slot.
-fn now(call: &Call<'_>, value: Value) -> Value {
+pub(super) fn now(call: &Call<'_>, value: Value) -> Value {
     with_context(call.node.slot(CommitmentLevel::Processed), value)
 }
 
@@ -31,5 +36,86 @@ pub(super) fn set_token_account(call: &Call<'_>, params: &mut Params) -> Result<
 
 pub(super) fn reset_network(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     cheats::reset(call, params)?;
+    Ok(now(call, Value::Null))
+}
+
+/// How far time travels where nothing is said, in seconds.
+const HOUR: i64 = 60 * 60;
+
+/// Where surfpool travels; timestamps are in milliseconds.
+#[derive(Deserialize)]
+enum Target {
+    #[serde(rename = "absoluteSlot")]
+    Slot(u64),
+    #[serde(rename = "absoluteEpoch")]
+    Epoch(u64),
+    #[serde(rename = "absoluteTimestamp")]
+    Timestamp(i64),
+    #[serde(rename = "absoluteSlotAt")]
+    SlotAt { slot: u64, timestamp: i64 },
+}
+
+pub(super) fn time_travel(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let travel = match params.optional(0)? {
+        Some(Target::Slot(slot)) => Travel::Slot(slot),
+        Some(Target::Epoch(epoch)) => Travel::Epoch(epoch),
+        Some(Target::Timestamp(time)) => Travel::Timestamp(time / 1000),
+        Some(Target::SlotAt { slot, timestamp }) => Travel::SlotAt(slot, timestamp / 1000),
+        None => {
+            let clock = call.node.view(CommitmentLevel::Processed).clock();
+            Travel::Timestamp(clock.unix_timestamp.saturating_add(HOUR))
+        }
+    };
+    call.node.travel(travel).map(|info| epoch_info(&info)).map_err(refused)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Owned {
+    include_owned_accounts: Option<bool>,
+}
+
+/// Reads an address, and with `includeOwnedAccounts` the accounts that it owns.
+fn with_owned(call: &Call<'_>, params: &mut Params) -> Result<Vec<Pubkey>, RpcError> {
+    let key = params.key(0)?;
+    let Owned { include_owned_accounts } = params.or_default(1)?;
+    let mut keys = vec![key];
+    if include_owned_accounts.unwrap_or_default() {
+        let view = call.node.view(CommitmentLevel::Processed);
+        keys.extend(view.program_accounts(&key).into_iter().map(|(key, _)| key));
+    }
+    Ok(keys)
+}
+
+pub(super) fn reset_account(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    call.node.reset_accounts(with_owned(call, params)?).map_err(refused)?;
+    Ok(now(call, Value::Null))
+}
+
+pub(super) fn offline_account(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    call.node.keep_local(&with_owned(call, params)?);
+    Ok(now(call, Value::Null))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Control {
+    lockout: Option<bool>,
+}
+
+pub(super) fn disable(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let chosen: Chosen = params.required(0)?;
+    let Control { lockout } = params.or_default(1)?;
+    call.surfnet.disable(chosen, lockout.unwrap_or_default())?;
+    Ok(now(call, Value::Null))
+}
+
+pub(super) fn enable(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    call.surfnet.enable(params.required(0)?)?;
+    Ok(now(call, Value::Null))
+}
+
+pub(super) fn set_supply(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    call.surfnet.set_supply(params.required::<Supply>(0)?)?;
     Ok(now(call, Value::Null))
 }

@@ -4,7 +4,8 @@
 use crate::methods::{
     accounts,
     call::{API_VERSION, Handler, TextHandler, ValueHandler},
-    cheats, cluster, explain, history, inflation, sending, surfnet, tokens, traces, votes,
+    cheats, cluster, explain, history, inflation, sending, surfnet, surfnet_programs,
+    surfnet_snapshot, tokens, traces, votes,
 };
 
 /// Who may call a method.
@@ -167,7 +168,7 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_setBalance", "", "pubkey, lamports", "the slot", cheats::set_balance),
     cheat("selkie_setTokenAccount", "", "owner, mint, account, [program]", "the address of the owner's associated token account, which is then as the token program makes it, and the mint's supply with it", cheats::set_token_account),
     cheat("selkie_setProgram", "", "program, elf, [authority]", "the slot; the ELF file is base64, and is checked", cheats::set_program),
-    cheat("selkie_timeTravel", "surfnet_timeTravel", "target", "the epoch info after going to `{slot}`, `{epoch}` or `{timestamp}` (or `absoluteSlot`, …), forward only", cheats::time_travel),
+    cheat("selkie_timeTravel", "", "target", "the epoch info after going to `{slot}`, `{epoch}` or `{timestamp}` (or `absoluteSlot`, …), forward only", cheats::time_travel),
     cheat("selkie_pauseClock", "surfnet_pauseClock", "", "the epoch info", cheats::pause_clock),
     cheat("selkie_resumeClock", "surfnet_resumeClock", "", "the epoch info", cheats::resume_clock),
     cheat("selkie_setBlockMode", "", "mode", "null; `onDemand`, `interval` or `manual`", cheats::set_block_mode),
@@ -194,6 +195,16 @@ pub const METHODS: &[Method] = &[
     cheat("surfnet_getSurfnetInfo", "", "", "no runbooks, and a start that is done, for Anchor, which waits for both", surfnet::info),
     cheat("surfnet_resetNetwork", "", "", "null, after `selkie_reset`", surfnet::reset_network),
     cheat("surfnet_setTokenAccount", "", "owner, mint, account, [program]", "null, after `selkie_setTokenAccount`", surfnet::set_token_account),
+    cheat("surfnet_timeTravel", "", "[target]", "the epoch info after going to `{absoluteSlot}`, `{absoluteEpoch}`, `{absoluteTimestamp}` in milliseconds, or `{absoluteSlotAt: {slot, timestamp}}`; an hour forward without", surfnet::time_travel),
+    cheat("surfnet_writeProgram", "", "program, hex, offset, [authority]", "null; a part of a program's file is written, and the program created if it does not exist", surfnet_programs::write),
+    cheat("surfnet_cloneProgramAccount", "", "source, destination", "null; the program is at both addresses", surfnet_programs::clone),
+    cheat("surfnet_setProgramAuthority", "", "program, [authority]", "null; without an authority the program is immutable", surfnet_programs::set_authority),
+    cheat("surfnet_resetAccount", "", "pubkey, [config]", "null; the account is deleted, and of a fork fetched again; with `includeOwnedAccounts` those that it owns, too", surfnet::reset_account),
+    cheat("surfnet_offlineAccount", "", "pubkey, [config]", "null; the account is never fetched; with `includeOwnedAccounts` nor those that it owns here", surfnet::offline_account),
+    cheat("surfnet_setSupply", "", "supply", "null; `getSupply` says so: `total`, `circulating`, `non_circulating`, `non_circulating_accounts`", surfnet::set_supply),
+    Method { access: Access::Loopback, ..written("surfnet_exportSnapshot", "[config]", "the accounts by address, as `--snapshot` reads them, without programs unless the filter includes them", surfnet_snapshot::export) },
+    cheat("surfnet_disableCheatcode", "", "names, [config]", "null; methods of these names, or `\"all\"` of surfpool's, are refused; with `lockout` also those that enable", surfnet::disable),
+    cheat("surfnet_enableCheatcode", "", "names", "null; methods of these names, or `\"all\"`, are served again", surfnet::enable),
 ];
 
 /// A subscription. Its methods are its name with `Subscribe` and `Unsubscribe`, its notifications
@@ -254,7 +265,15 @@ pub const UNSUPPORTED: &[UnsupportedRow] = &[
         reason: "removed from agave 2.0",
     },
     UnsupportedRow {
-        name: "surfnet_profileTransaction, surfnet_getTransactionProfile",
+        name: "surfnet_profileTransaction, surfnet_getTransactionProfile, surfnet_getProfileResultsByTag",
+        reason: "not yet",
+    },
+    UnsupportedRow {
+        name: "surfnet_streamAccount, surfnet_streamAccounts, surfnet_getStreamedAccounts",
+        reason: "an account is fetched once",
+    },
+    UnsupportedRow {
+        name: "surfnet_getConfidentialBalance, surfnet_deriveConfidentialKeys",
         reason: "not yet",
     },
     UnsupportedRow {
@@ -262,6 +281,12 @@ pub const UNSUPPORTED: &[UnsupportedRow] = &[
         reason: "surfpool's own tools",
     },
 ];
+
+/// Returns the names of surfpool's that are served.
+pub(crate) fn surfnet_names() -> Vec<&'static str> {
+    let names = METHODS.iter().flat_map(|method| [method.name, method.alias]);
+    names.filter(|name| name.starts_with("surfnet_")).collect()
+}
 
 /// Returns the method of a name.
 pub(crate) fn find(name: &str) -> Option<&'static Method> {
@@ -276,7 +301,7 @@ mod tests {
     fn parameters_are_counted() {
         assert_eq!(find("getBlocks").unwrap().arity(), (1, 3));
         assert_eq!(find("getHealth").unwrap().arity(), (0, 0));
-        assert_eq!(find("surfnet_timeTravel").unwrap().name, "selkie_timeTravel");
+        assert_eq!(find("surfnet_pauseClock").unwrap().name, "selkie_pauseClock");
         assert!(find("").is_none());
     }
 

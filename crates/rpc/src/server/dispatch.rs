@@ -213,6 +213,11 @@ async fn call(
             let reason = "Cheatcodes are for clients on the same machine; start the node with --open-cheatcodes to allow others";
             (text, Err(RpcError::refused(reason)))
         }
+        Some(_) if shared.surfnet.is_disabled(&request.method) => {
+            let name = &request.method;
+            let reason = format!("Cheatcode rpc method: {name} is currently disabled");
+            (text, Err(RpcError::refused(reason)))
+        }
         Some(method) => run(shared, method, request.params, text).await,
         None => (text, Err(RpcError::method_not_found())),
     };
@@ -240,6 +245,7 @@ async fn run(
     let mut work = move |shared: &Shared, mut text: Text| {
         let Options { limits, fetches, explainer, .. } = &shared.options;
         let (node, addresses, schedules) = (&shared.node, &shared.addresses, &shared.schedules);
+        let surfnet = &shared.surfnet;
         let subscribers = CatchUp::new(shared);
         let call = Call {
             node,
@@ -248,6 +254,7 @@ async fn run(
             limits,
             explainer: explainer.as_deref(),
             schedules,
+            surfnet,
             subscribers: &subscribers,
         };
         // A panic is a bug, and must not cost the answers before it.

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::{
     budget::{Budget, Text},
-    methods::{Addresses, Schedules},
+    methods::{self, Addresses, Schedules, Settings},
     options::Options,
     server::{hub::Hub, metrics::Metrics},
 };
@@ -25,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) hub: Hub,
     pub(crate) metrics: Metrics,
     pub(crate) schedules: Schedules,
+    pub(crate) surfnet: Settings,
     /// The memory of answers.
     pub(crate) answers: Arc<Budget>,
     /// The memory of notifications.
@@ -45,6 +46,7 @@ impl Shared {
             hub: Hub::new(limits.subscriptions_max, limits.all_subscriptions_max),
             metrics: Metrics::default(),
             schedules: Schedules::default(),
+            surfnet: Settings::new(methods::surfnet_names()),
             answers: Budget::new(limits.answers_bytes_max),
             notifications: Budget::new(limits.queues_bytes_max),
             node,

@@ -5,6 +5,7 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::feature;
 
 pub use selkie_protocol::{
+    feature_names::agave_feature,
     features::{Feature, FeatureSet},
     rules::{Release, Rules, Ungated, UnknownRules},
 };

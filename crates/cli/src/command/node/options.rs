@@ -140,7 +140,9 @@ fn features(args: &NodeArgs, base: FeatureSet) -> Result<FeatureSet> {
     };
     for text in &args.feature {
         let found = feature::parse_name(text).map_err(|error| anyhow!(error));
-        features = features.with(found.advise("docs/features.md lists them")?);
+        if let Some(feature) = found.advise("docs/features.md lists them")? {
+            features = features.with(feature);
+        }
     }
     for text in &args.deactivate_feature {
         let feature = Feature::from_address(&address(text)?)
