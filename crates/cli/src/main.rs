@@ -22,7 +22,6 @@ mod program;
 mod recording;
 mod render;
 mod replays;
-mod scenario;
 mod sent;
 mod session;
 mod stand_in;

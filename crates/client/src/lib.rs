@@ -7,6 +7,7 @@
 //! | [`Names`] | finds addresses and keys by what users call them |
 //! | [`programs`] | programs and buffers of a cluster |
 //! | [`DiskStore`] | programs on disk, ready to run for the next process |
+//! | [`scenario`] | instructions with their accounts, from files |
 //! | [`sign`] | signatures of transactions |
 //! | [`keys`] | key files, in the format of `solana-keygen` |
 //! | [`amount`], [`data`], [`numbers`] | amounts, instruction data and numbers in the text of users |
@@ -22,6 +23,7 @@ pub mod numbers;
 pub mod programs;
 mod read;
 mod rpc;
+pub mod scenario;
 pub mod sign;
 mod store;
 
