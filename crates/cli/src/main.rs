@@ -10,7 +10,6 @@ mod call;
 mod changes;
 mod cli;
 mod command;
-mod debuggee;
 mod effects;
 #[cfg(feature = "node")]
 mod explorer;

@@ -9,6 +9,7 @@
 //! | [`DiskStore`] | programs on disk, ready to run for the next process |
 //! | [`scenario`] | instructions with their accounts, from files |
 //! | [`sign`] | signatures of transactions |
+//! | [`known`] | the fields of well-known accounts, as text |
 //! | [`keys`] | key files, in the format of `solana-keygen` |
 //! | [`amount`], [`data`], [`numbers`] | amounts, instruction data and numbers in the text of users |
 
@@ -18,6 +19,7 @@ pub mod amount;
 mod cluster;
 pub mod data;
 pub mod keys;
+pub mod known;
 mod names;
 pub mod numbers;
 pub mod programs;
