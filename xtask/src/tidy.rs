@@ -49,6 +49,7 @@ const UNSAFE_FILES: &[&str] = &[
     "bench-svm/src/litesvm.rs",
     "bench/src/anza.rs",
     "bindings/python/src/arrow.rs",
+    "bindings/wasm/src/abi.rs",
     "examples/rust/heap/src/lib.rs",
     "fuzz/explore/src/bin/libafl.rs",
     "fuzz/explore/src/bin/libfuzzer.rs",
