@@ -28,10 +28,10 @@ const PRINTED: &[(&str, &str)] = &[("docs/rpc.md", "examples/documentation")];
 
 /// Copied files: the copy and the original.
 const COPIES: &[(&str, &str)] = &[
-    ("crates/cli/src/command/new/counter.s.txt", "examples/counter/counter.s"),
-    ("crates/cli/src/command/new/counter.c.txt", "examples/c/counter.c"),
-    ("crates/cli/src/command/new/counter.rs.txt", "examples/rust/counter/src/lib.rs"),
-    ("crates/cli/src/command/new/input.json.txt", "examples/counter/input.json"),
+    ("crates/build/src/template/counter.s.txt", "examples/counter/counter.s"),
+    ("crates/build/src/template/counter.c.txt", "examples/c/counter.c"),
+    ("crates/build/src/template/counter.rs.txt", "examples/rust/counter/src/lib.rs"),
+    ("crates/build/src/template/input.json.txt", "examples/counter/input.json"),
 ];
 
 /// Runs the chore.

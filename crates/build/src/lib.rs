@@ -24,6 +24,7 @@
 //! | [`official`] | Rust with the official toolchain: `cargo build-sbf` |
 //! | [`sizes`] | which crates and functions take how many bytes, and why |
 //! | [`idl`] | Anchor's IDL |
+//! | [`template`] | new projects |
 //! | [`stamp`] | whether anything changed since the last build |
 //! | `system` | commands and files |
 //! | [`failure`] | build failures |
@@ -51,6 +52,7 @@ pub mod sizes;
 pub mod stamp;
 mod system;
 mod target;
+pub mod template;
 mod toolchain;
 mod view;
 mod wrapper;

@@ -1,23 +1,22 @@
 //! Calls of programs of the command line: the program, the instruction with its accounts, and what is
 //! around them: other programs, a cluster, features.
 
-use selkie_client::{Cluster, data};
 use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie::{AccountSharedData, Pubkey, Svm};
+use selkie::{Pubkey, Svm};
 use selkie_builtins::{builtins, precompiles};
+use selkie_client::{Cluster, data, programs, scenario::Scenario};
 use selkie_replay::ReplayFile;
 use selkie_svm::{
-    AccountMeta, AccountStore, ComputeBudget, Environment, FeatureSet, Loader, Program,
-    ProgramEntry, Purpose, Rules, elf_environment, program_cache::ProgramFile as DeployedFile,
+    AccountMeta, ComputeBudget, Environment, FeatureSet, Loader, Program, Purpose, Rules,
+    elf_environment,
 };
 
 use crate::{
     args::{call::CallArgs, program::STATE_FILE, send::split_flags},
     names::{self, Names},
     program::{ProgramFile, Refused, read},
-    scenario::Scenario,
     ui::{Advise as _, Ui},
 };
 
@@ -107,15 +106,6 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The accounts of a cluster, for the program cache.
-struct Accounts<'a>(&'a Svm);
-
-impl AccountStore for Accounts<'_> {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.0.shared_account(key)
-    }
-}
-
 /// Returns a copy of what the instruction needs of a running cluster.
 fn copy(url: &str, scenario: &Scenario) -> Result<Svm> {
     let mut copy = Cluster::copy(url, Path::new(""))?;
@@ -173,7 +163,7 @@ fn place(
     let stem = program.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     let id = &mut scenario.instruction.program_id;
     if let Some(svm) = saved.filter(|_| *id == Scenario::default().instruction.program_id)
-        && let Some(found) = deployed(svm, file, stem, names)
+        && let Some(found) = programs::of_file(svm, &file.elf, stem, names)
     {
         *id = found;
         ui.aside(&format!("as the program {}\n", names.show(id)))?;
@@ -184,30 +174,6 @@ fn place(
     Ok(())
 }
 
-/// Returns the address of the cluster's program that a file is of.
-fn deployed(svm: &Svm, file: &ProgramFile, stem: &str, names: &Names) -> Option<Pubkey> {
-    let environment = elf_environment(svm.features(), Purpose::Deployment);
-    let stripped = selkie_elf::strip(&file.elf, &environment);
-    let forms = [Some(&file.elf), stripped.as_ref()];
-    // A file may be followed by room for longer ones.
-    let is_it = |bytes: &[u8]| {
-        let mut forms = forms.iter().flatten();
-        forms.any(|it| bytes.strip_prefix(it.as_slice()).is_some_and(is_room))
-    };
-    let mut programs = svm
-        .written_accounts()
-        .filter_map(|(id, account)| Some((id, DeployedFile::find(account, &Accounts(svm))?)));
-    let same_bytes = programs.find(|(_, deployed)| is_it(deployed.bytes())).map(|(id, _)| id);
-    same_bytes.or_else(|| {
-        let id = names.defined(stem)?;
-        DeployedFile::find(&svm.shared_account(&id)?, &Accounts(svm)).map(|_| id)
-    })
-}
-
-fn is_room(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| *byte == 0)
-}
-
 /// Adds an account from a file, or a reference to one by address.
 fn add_account(scenario: &mut Scenario, names: &Names, text: &str) -> Result<()> {
     let (key, flags) = split_flags(text);
@@ -215,7 +181,7 @@ fn add_account(scenario: &mut Scenario, names: &Names, text: &str) -> Result<()>
     // A key file is a list of numbers, and refers to its address.
     let is_account = path.is_file() && read(path)?.trim_ascii_start().first() != Some(&b'[');
     if is_account {
-        return scenario.add_account_file(text);
+        return Ok(scenario.add_account_file(text)?);
     }
     let meta = AccountMeta {
         pubkey: names.address(key).context("--accounts")?,
@@ -264,7 +230,7 @@ fn environment(
     let new = Svm::new();
     for AccountMeta { pubkey, .. } in &scenario.instruction.accounts {
         if environment.programs.get(pubkey).is_none()
-            && let Some(program) = program_of(svm.unwrap_or(&new), pubkey, features)
+            && let Some(program) = programs::loaded(svm.unwrap_or(&new), pubkey, features)
         {
             environment.programs.insert(*pubkey, program);
         }
@@ -289,15 +255,6 @@ fn other_programs(
         programs.push((key, file));
     }
     Ok(Ok(programs))
-}
-
-/// Returns the program of a cluster at an address.
-fn program_of(svm: &Svm, key: &Pubkey, features: FeatureSet) -> Option<Arc<Program>> {
-    let account = svm.shared_account(key)?;
-    match svm.program_cache().get(key, &account, &Accounts(svm), svm.slot(), features)? {
-        ProgramEntry::Loaded(program) => Some(program),
-        _ => None,
-    }
 }
 
 fn load(elf: &[u8], loader: Loader, features: FeatureSet) -> Result<Arc<Program>> {

@@ -10,7 +10,6 @@ mod call;
 mod changes;
 mod cli;
 mod command;
-mod debuggee;
 mod effects;
 #[cfg(feature = "node")]
 mod explorer;
@@ -22,7 +21,6 @@ mod program;
 mod recording;
 mod render;
 mod replays;
-mod scenario;
 mod sent;
 mod session;
 mod stand_in;

@@ -7,7 +7,9 @@
 //! | [`Names`] | finds addresses and keys by what users call them |
 //! | [`programs`] | programs and buffers of a cluster |
 //! | [`DiskStore`] | programs on disk, ready to run for the next process |
+//! | [`scenario`] | instructions with their accounts, from files |
 //! | [`sign`] | signatures of transactions |
+//! | [`known`] | the fields of well-known accounts, as text |
 //! | [`keys`] | key files, in the format of `solana-keygen` |
 //! | [`amount`], [`data`], [`numbers`] | amounts, instruction data and numbers in the text of users |
 
@@ -17,11 +19,13 @@ pub mod amount;
 mod cluster;
 pub mod data;
 pub mod keys;
+pub mod known;
 mod names;
 pub mod numbers;
 pub mod programs;
 mod read;
 mod rpc;
+pub mod scenario;
 pub mod sign;
 mod store;
 

@@ -1,6 +1,9 @@
 //! Programs and buffers of a cluster.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use selkie::{
     AccountSharedData, DeployError, Instruction, Keypair, Loader, Pubkey, ReadableAccount as _,
@@ -10,6 +13,10 @@ use selkie::{
     runtime::program_cache::{EntryKind, LOADER_V4_HEADER_BYTES},
 };
 use selkie_isa::failure::{Failure, OrFailure as _, Result};
+use selkie_svm::{
+    AccountStore, FeatureSet, Program, ProgramEntry, Purpose, elf_environment,
+    program_cache::ProgramFile,
+};
 use serde_json::{Value, json};
 
 use crate::{cluster::Cluster, names::Names};
@@ -242,5 +249,50 @@ impl ProgramKey {
         let beside = program.with_file_name(format!("{stem}-keypair.json"));
         let key = cluster.read_or_generate_key(&beside)?;
         Ok(Self { id: key.pubkey(), key: Some(key), file: Some(beside) })
+    }
+}
+
+/// Returns the address of the program that a file is of: the one with the same bytes, or else that of the
+/// file's stem among the names.
+#[must_use]
+pub fn of_file(svm: &Svm, elf: &[u8], stem: &str, names: &Names) -> Option<Pubkey> {
+    let environment = elf_environment(svm.features(), Purpose::Deployment);
+    let stripped = selkie_elf::strip(elf, &environment);
+    let forms = [Some(elf), stripped.as_deref()];
+    // A file may be followed by room for longer ones.
+    let is_it = |bytes: &[u8]| {
+        let mut forms = forms.iter().flatten();
+        forms.any(|it| bytes.strip_prefix(*it).is_some_and(is_room))
+    };
+    let mut programs = svm
+        .written_accounts()
+        .filter_map(|(id, account)| Some((id, ProgramFile::find(account, &Accounts(svm))?)));
+    let same_bytes = programs.find(|(_, deployed)| is_it(deployed.bytes())).map(|(id, _)| id);
+    same_bytes.or_else(|| {
+        let id = names.defined(stem)?;
+        ProgramFile::find(&svm.shared_account(&id)?, &Accounts(svm)).map(|_| id)
+    })
+}
+
+fn is_room(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
+
+/// Returns the program at an address, loaded for these features.
+#[must_use]
+pub fn loaded(svm: &Svm, key: &Pubkey, features: FeatureSet) -> Option<Arc<Program>> {
+    let account = svm.shared_account(key)?;
+    match svm.program_cache().get(key, &account, &Accounts(svm), svm.slot(), features)? {
+        ProgramEntry::Loaded(program) => Some(program),
+        _ => None,
+    }
+}
+
+/// The accounts of a cluster, for the program cache.
+struct Accounts<'a>(&'a Svm);
+
+impl AccountStore for Accounts<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.0.shared_account(key)
     }
 }

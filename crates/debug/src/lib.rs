@@ -15,6 +15,7 @@
 //! | [`session`] | a position in a run, and the ways to another one |
 //! | [`console`] | commands in the manner of gdb's |
 //! | [`explorer`] | questions of pages in a browser, as JSON |
+//! | [`debuggee`] | the transaction that is debugged, and its sources |
 //! | [`dap`] | the Debug Adapter Protocol over a session |
 //! | [`gdb`] | the remote protocol of gdb over a session |
 //! | `contents` | where the bytes of a value are: in memory, in registers, nowhere |
@@ -27,6 +28,7 @@ pub mod breakpoint;
 pub mod console;
 mod contents;
 pub mod dap;
+pub mod debuggee;
 pub mod explorer;
 pub mod expr;
 pub mod gdb;

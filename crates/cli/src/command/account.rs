@@ -1,8 +1,6 @@
 //! `selkie account`.
 
-mod decode;
-
-use selkie_client::{amount, data};
+use selkie_client::{amount, data, known};
 use std::{fs, io::Write as _};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -52,7 +50,7 @@ fn show(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
     session.cluster().fetch(&keys)?;
     let accounts = keys.iter().map(|key| Ok((*key, existing(&session, key)?)));
     let accounts = accounts.collect::<Result<Vec<_>>>()?;
-    let mints: Vec<Pubkey> = accounts.iter().filter_map(|(_, it)| decode::mint_of(it)).collect();
+    let mints: Vec<Pubkey> = accounts.iter().filter_map(|(_, it)| known::mint_of(it)).collect();
     session.cluster().fetch(&mints)?;
     if !ui.json {
         accounts.iter().try_for_each(|(key, account)| show_one(ui, &session, key, account))?;
@@ -60,7 +58,7 @@ fn show(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
     }
     let mut values = accounts.iter().map(|(key, account)| {
         let mut value = account_json(key, account);
-        value["decoded"] = decode::json(&decode::fields(&session, key, account));
+        value["decoded"] = known::json(&known::fields(session.svm(), &session.names, key, account));
         value
     });
     let value =
@@ -92,7 +90,7 @@ fn show_one(ui: &mut Ui, session: &Session, key: &Pubkey, account: &Account) -> 
     for (name, value) in rows {
         writeln!(ui.out, "  {DIM}{name:<12}{DIM:#} {value}")?;
     }
-    match decode::fields(session, key, account) {
+    match known::fields(session.svm(), &session.names, key, account) {
         Some(decoded) => {
             writeln!(ui.out, "  {STRONG}{}{STRONG:#}", decoded.type_name)?;
             for (name, value) in decoded.fields {

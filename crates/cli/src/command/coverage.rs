@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
+use selkie_debug::debuggee::find_source;
 use selkie_inspect::is_source_file;
 use selkie_isa::input;
 use selkie_report::{
@@ -21,7 +22,6 @@ use selkie_report::{
 
 use crate::{
     args::replay::CoverageArgs,
-    debuggee::find_source,
     files, recording,
     render::count,
     replays,

@@ -13,12 +13,12 @@ use rustyline::{
     error::ReadlineError, history::FileHistory,
 };
 use selkie_debug::console::{CommandError, Console, Outcome};
+use selkie_debug::debuggee::{Debuggee, source};
 use selkie_replay::Recordings;
 use serde_json::{Value, json};
 
 use crate::{
     args::debug::DebugArgs,
-    debuggee::{Debuggee, source},
     folders,
     program::read,
     recording,

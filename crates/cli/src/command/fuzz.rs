@@ -16,6 +16,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{Pubkey, Svm};
+use selkie_client::scenario::Scenario;
 use selkie_explore::{
     CallSequence, Example, ExploreError, FailsOn, FindingTest, Idl, Options, Outcome, Progress,
     Recorded, Report, Target, explore_watched, folder, line, program_files, refusal,
@@ -30,7 +31,6 @@ use crate::{
     names::Names,
     program::{ProgramFile, read},
     recording, replays,
-    scenario::Scenario,
     ui::{Advise as _, Status, Ui},
 };
 

@@ -7,11 +7,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use selkie_debug::debuggee::{Debuggee, source};
 use selkie_debug::{console::Console, gdb::serve};
 
 use crate::{
     args::debug::GdbServerArgs,
-    debuggee::{Debuggee, source},
     recording,
     ui::{Advise as _, Status, Ui},
 };

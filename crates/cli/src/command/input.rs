@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use anyhow::{Result, anyhow};
+use selkie_client::scenario::Scenario;
 use selkie_svm::{
     Abi, Environment,
     input::explain::{Explanation, Field, Value, explain},
@@ -14,7 +15,6 @@ use crate::{
     args::InputArgs,
     files,
     program::read,
-    scenario::Scenario,
     ui::{Advise as _, BAD, DIM, NOTE, STRONG, Status, Ui},
 };
 

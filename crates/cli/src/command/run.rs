@@ -13,6 +13,7 @@ use selkie::{
     ErrorPlace, ErrorSources, FailedAccount, FailedInstruction, InstructionError, custom_error,
     programs::errors,
 };
+use selkie_client::scenario::Scenario;
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_report::trace::write_step;
@@ -30,7 +31,6 @@ use crate::{
     names::Names,
     program::ProgramFile,
     render::{instruction_text, show_instruction},
-    scenario::Scenario,
     sent::show_return_data,
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };

@@ -2,14 +2,13 @@
 
 use anyhow::{Context as _, Result, bail};
 use selkie::{AccountMeta, Instruction, Keypair};
-use selkie_client::data;
+use selkie_client::{data, scenario::Data};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
     args::send::{InstructionArgs, split_flags},
     names::Names,
-    scenario::Data,
     ui::Advise as _,
 };
 

@@ -5,13 +5,13 @@ use std::{fmt::Write as _, io::Write as _, path::Path};
 use anyhow::Result;
 use selkie::{Account, Pubkey};
 use selkie_debug::Session;
+use selkie_debug::debuggee::{Debuggee, source};
 use selkie_replay::recordings::{Recordings, newest};
 use selkie_report::test_results::{TestResult, message};
 use serde_json::{Value, json};
 
 use crate::{
     changes::AccountChange,
-    debuggee::{Debuggee, source},
     ui::{BAD, DIM, NOTE, STRONG, Ui},
 };
 

@@ -1,14 +1,13 @@
-//! Reads the instruction, accounts and data that `selkie run` gives a program.
+//! Instructions with their accounts from files: what `selkie run` gives a program.
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow};
-pub(crate) use selkie_client::data::parse_key;
+use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
 use selkie_svm::{Account, AccountMeta, Instruction, Pubkey};
 use serde::{Deserialize, de::IgnoredAny};
 
-pub(crate) use self::bytes::Data;
-use crate::{program::read, ui::Advise as _};
+pub use self::bytes::Data;
+use crate::{data::parse_key, read::read};
 
 mod bytes;
 
@@ -17,9 +16,11 @@ const PROGRAM_ID: [u8; 32] = *b"selkie run: no program id given.";
 
 /// An instruction and the accounts that exist before it.
 #[derive(Clone, Debug)]
-pub(crate) struct Scenario {
-    pub(crate) instruction: Instruction,
-    pub(crate) accounts: Vec<(Pubkey, Account)>,
+pub struct Scenario {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// The accounts before it.
+    pub accounts: Vec<(Pubkey, Account)>,
 }
 
 impl Default for Scenario {
@@ -85,7 +86,10 @@ struct StoredAccount {
 
 impl Scenario {
     /// Reads a file with an instruction, or with an account, which becomes the only one.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If it cannot be read, or holds neither: with the place in it.
+    pub fn read(path: &Path) -> Result<Self> {
         #[derive(Deserialize)]
         struct Probe {
             account: Option<IgnoredAny>,
@@ -104,7 +108,10 @@ impl Scenario {
     }
 
     /// Adds an account from a file; the suffix `:s` makes it a signer, `:r` read-only.
-    pub(crate) fn add_account_file(&mut self, argument: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// If it cannot be read, or holds no account.
+    pub fn add_account_file(&mut self, argument: &str) -> Result<()> {
         let (path, flags) = match argument.rsplit_once(':') {
             Some((path, flags)) if flags.chars().all(|it| "srw".contains(it)) => (path, flags),
             _ => (argument, ""),
@@ -116,7 +123,7 @@ impl Scenario {
     }
 
     fn add_instruction(&mut self, json: &[u8]) -> Result<()> {
-        let file: InstructionFile = serde_json::from_slice(json)?;
+        let file: InstructionFile = serde_json::from_slice(json).or_failure()?;
         if let Some(program_id) = &file.program_id {
             self.instruction.program_id = parse_key(program_id)?;
         }
@@ -151,7 +158,7 @@ impl Scenario {
     }
 
     fn add_stored(&mut self, json: &[u8], is_signer: bool, is_writable: bool) -> Result<()> {
-        let file: AccountFile = serde_json::from_slice(json)?;
+        let file: AccountFile = serde_json::from_slice(json).or_failure()?;
         let key = parse_key(&file.pubkey)?;
         let account = Account {
             lamports: file.account.lamports,
@@ -172,7 +179,7 @@ fn read_json(path: &Path) -> Result<Vec<u8>> {
     serde_json::from_slice::<IgnoredAny>(&bytes)
         .with_context(|| format!("{} is not JSON", path.display()))?;
     if !bytes.trim_ascii_start().starts_with(b"{") {
-        return Err(anyhow!("{} does not hold a JSON object", path.display()))
+        return Err(Failure::new(format!("{} does not hold a JSON object", path.display())))
             .advise("`selkie run --help` shows the forms that are understood");
     }
     Ok(bytes)

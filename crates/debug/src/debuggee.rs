@@ -2,51 +2,64 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use selkie_debug::{History, PathMap, Session, StartAt};
 use selkie_inspect::is_library;
-use selkie_isa::input;
-use selkie_replay::Timeline;
+use selkie_isa::{failure::Result, input};
+use selkie_replay::{
+    Recordings, Timeline,
+    files::{debug_files, searched},
+};
 
-use crate::replays;
-use selkie_replay::Recordings;
+use crate::{
+    history::History,
+    info::PathMap,
+    session::{Session, StartAt},
+};
 
 /// The longest source file that is read.
 const SOURCE_BYTES_MAX: u64 = 64 << 20;
 
 /// The transactions around the one that a session is about.
-pub(crate) struct Listing {
+#[derive(Debug)]
+pub struct Listing {
     /// A line for each, if there are several.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
     /// What to do about programs without lines, if all of the user's are.
-    pub(crate) without_lines: Option<String>,
+    pub without_lines: Option<String>,
 }
 
 /// What is debugged.
-#[derive(Default)]
-pub(crate) struct Debuggee<'a> {
+#[derive(Default, Debug)]
+pub struct Debuggee<'a> {
     /// The number of the transaction; `None` for the one that a test failed with, or that failed first.
-    pub(crate) transaction: Option<usize>,
+    pub transaction: Option<usize>,
     /// The name of the test that made the transaction, or a part of it.
-    pub(crate) test: Option<&'a str>,
+    pub test: Option<&'a str>,
     /// Where debug information is, besides the usual folder.
-    pub(crate) symbols: &'a [PathBuf],
+    pub symbols: &'a [PathBuf],
     /// Recorded path prefixes, and what stands for them.
-    pub(crate) source_map: Vec<(String, String)>,
-    pub(crate) steps_into_libraries: bool,
-    pub(crate) start_at: Option<StartAt>,
+    pub source_map: Vec<(String, String)>,
+    /// Whether steps stop in libraries.
+    pub steps_into_libraries: bool,
+    /// Where the session begins.
+    pub start_at: Option<StartAt>,
 }
 
 impl Debuggee<'_> {
     /// Opens the session at the place where it begins. `folder` is the one in which programs are built.
-    pub(crate) fn open(self, recordings: Recordings, folder: &Path) -> Result<Session> {
+    ///
+    /// # Errors
+    /// If there is no such transaction, or it cannot be repeated.
+    pub fn open(self, recordings: Recordings, folder: &Path) -> Result<Session> {
         let (mut session, listing) = self.open_listed(recordings, folder)?;
         listing.without_lines.into_iter().for_each(|it| session.tell(format!("warning: {it}")));
         Ok(session)
     }
 
     /// Opens the session, and lists the transactions around the one that it is about.
-    pub(crate) fn open_listed(
+    ///
+    /// # Errors
+    /// As [`Debuggee::open`].
+    pub fn open_listed(
         self,
         mut recordings: Recordings,
         folder: &Path,
@@ -59,12 +72,11 @@ impl Debuggee<'_> {
 
     /// Opens the session of a transaction at the place where it begins. Also says what to do if no program
     /// of the user's has lines.
-    pub(crate) fn session(
-        self,
-        folder: &Path,
-        timeline: Timeline,
-    ) -> Result<(Session, Option<String>)> {
-        let mut files = replays::debug_files(self.symbols, folder)?;
+    ///
+    /// # Errors
+    /// If the files with debug information cannot be read.
+    pub fn session(self, folder: &Path, timeline: Timeline) -> Result<(Session, Option<String>)> {
+        let mut files = debug_files(self.symbols, folder)?;
         files.add_named(timeline.symbols());
         let paths = PathMap { rules: self.source_map };
         let mut session = Session::new(History::new(timeline, &files), paths);
@@ -86,13 +98,14 @@ fn without_lines(session: &Session, searched: &[PathBuf]) -> Option<String> {
         return None;
     }
     let names = users.iter().map(|it| it.file.name.as_str()).collect::<Vec<_>>().join(", ");
-    let searched = replays::searched(searched);
+    let searched = self::searched(searched);
     Some(format!("no debug information was found of {names}: {searched}"))
 }
 
 /// Returns the path of a source file here. A file that is not where the compiler has recorded it is
 /// looked for in the folder, by the last parts of its path.
-pub(crate) fn find_source(folder: &Path, recorded: &str) -> Option<PathBuf> {
+#[must_use]
+pub fn find_source(folder: &Path, recorded: &str) -> Option<PathBuf> {
     let exact = folder.join(recorded);
     if exact.is_file() {
         return Some(std::path::absolute(exact).unwrap_or_default());
@@ -108,7 +121,8 @@ pub(crate) fn find_source(folder: &Path, recorded: &str) -> Option<PathBuf> {
 }
 
 /// Returns the text of a source file, if it is here and not too long.
-pub(crate) fn source(path: &str) -> Option<String> {
+#[must_use]
+pub fn source(path: &str) -> Option<String> {
     let path = find_source(Path::new(""), path)?;
     let bytes = input::read(&path, SOURCE_BYTES_MAX).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

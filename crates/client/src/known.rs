@@ -1,7 +1,6 @@
 //! Decodes the data of well-known accounts.
 
-use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system};
-use selkie_client::amount;
+use selkie::{Account, Pubkey, Svm, ids, loader::State, programs, runtime::nonce::Nonce, system};
 use selkie_layout::{
     kind::read_fields,
     lookup_table::LookupTable,
@@ -11,25 +10,30 @@ use selkie_layout::{
 };
 use serde_json::{Map, Value};
 
-use crate::session::Session;
+use crate::{amount, names::Names};
 
 /// The type of an account and its fields.
-pub(super) struct Decoded {
-    pub(super) type_name: &'static str,
-    pub(super) fields: Vec<(&'static str, String)>,
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// What it is called.
+    pub type_name: &'static str,
+    /// The names and the texts of its fields.
+    pub fields: Vec<(&'static str, String)>,
 }
 
 /// Returns the decoded fields as a JSON object, or null.
-pub(super) fn json(decoded: &Option<Decoded>) -> Value {
+#[must_use]
+pub fn json(decoded: &Option<Decoded>) -> Value {
     let Some(Decoded { type_name, fields }) = decoded else { return Value::Null };
     let mut object = Map::from_iter([("type".to_owned(), (*type_name).into())]);
     object.extend(fields.iter().map(|(name, value)| ((*name).replace(' ', "_"), value[..].into())));
     Value::Object(object)
 }
 
-/// Decodes the data of an account; `None` if its type is unknown.
-pub(super) fn fields(session: &Session, key: &Pubkey, account: &Account) -> Option<Decoded> {
-    let reader = Reader { session, data: &account.data };
+/// Decodes the data of an account of a cluster; `None` if its type is unknown.
+#[must_use]
+pub fn fields(svm: &Svm, names: &Names, key: &Pubkey, account: &Account) -> Option<Decoded> {
+    let reader = Reader { svm, names, data: &account.data };
     match account.owner {
         owner if [programs::TOKEN.id, programs::TOKEN_2022.id].contains(&owner) => reader.token(),
         system::ID => reader.nonce(),
@@ -41,22 +45,24 @@ pub(super) fn fields(session: &Session, key: &Pubkey, account: &Account) -> Opti
 }
 
 /// Returns the mint of a token account, whose decimals are needed to show amounts.
-pub(super) fn mint_of(account: &Account) -> Option<Pubkey> {
+#[must_use]
+pub fn mint_of(account: &Account) -> Option<Pubkey> {
     let is_token = programs::is_token_program(&account.owner);
     let is_account = is_token && account.data.len() >= ACCOUNT.bytes;
     ACCOUNT.mint.get(&account.data).filter(|_| is_account)
 }
 
-/// Account data, and the session whose names are shown for addresses.
+/// Account data, the cluster that has it, and the names that are shown for addresses.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
-    session: &'a Session,
+    svm: &'a Svm,
+    names: &'a Names,
     data: &'a [u8],
 }
 
 impl Reader<'_> {
     fn optional(self, key: COption<Pubkey>) -> String {
-        key.0.map_or_else(|| "none".to_owned(), |key| self.session.names.show(&key))
+        key.0.map_or_else(|| "none".to_owned(), |key| self.names.show(&key))
     }
 
     /// Decodes a mint or token account, with or without extensions.
@@ -80,12 +86,12 @@ impl Reader<'_> {
 
     fn token_account(self) -> Option<Decoded> {
         let account = TokenAccount::of(self.data)?;
-        let mint = self.session.svm().account(&account.mint);
+        let mint = self.svm.account(&account.mint);
         let decimals = mint.and_then(|mint| MINT.decimals.get(&mint.data)).unwrap_or(0);
         let is_frozen = account.state == AccountState::Frozen;
         let mut fields = vec![
-            ("mint", self.session.names.show(&account.mint)),
-            ("owner", self.session.names.show(&account.owner)),
+            ("mint", self.names.show(&account.mint)),
+            ("owner", self.names.show(&account.owner)),
             ("amount", amount::show(account.amount, decimals)),
             ("state", if is_frozen { "frozen" } else { "initialized" }.to_owned()),
         ];
@@ -105,7 +111,7 @@ impl Reader<'_> {
     fn nonce(self) -> Option<Decoded> {
         let nonce = Nonce::read(self.data)?;
         let fields = vec![
-            ("authority", self.session.names.show(&nonce.authority)),
+            ("authority", self.names.show(&nonce.authority)),
             ("blockhash", nonce.durable_nonce.to_string()),
             ("lamports per signature", nonce.lamports_per_signature.to_string()),
         ];
@@ -114,12 +120,12 @@ impl Reader<'_> {
 
     fn program(self) -> Option<Decoded> {
         let show = |key: Option<Pubkey>| match key {
-            Some(key) => self.session.names.show(&key),
+            Some(key) => self.names.show(&key),
             None => "none".to_owned(),
         };
         Some(match State::of_data(self.data)? {
             State::Program { program_data } => {
-                let file = self.session.names.show(&program_data);
+                let file = self.names.show(&program_data);
                 Decoded { type_name: "program", fields: vec![("program data", file)] }
             }
             State::ProgramData { slot, authority } => {
@@ -141,7 +147,7 @@ impl Reader<'_> {
             slot => format!("in slot {slot}"),
         };
         let addresses = addresses.iter().copied().map(Pubkey::new_from_array);
-        let addresses: Vec<String> = addresses.map(|it| self.session.names.show(&it)).collect();
+        let addresses: Vec<String> = addresses.map(|it| self.names.show(&it)).collect();
         let fields = vec![
             ("authority", self.optional(COption(table.authority))),
             ("deactivated", deactivated),

@@ -1,26 +1,27 @@
 //! Deserializes data in JSON files: text, text with encoding, or an array of bytes.
 
-use selkie_client::data;
-use std::fmt;
+use core::fmt;
 
-use anyhow::{Result, anyhow};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie_isa::failure::{Failure, OrFailure as _, Result};
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::ui::Advise as _;
+use crate::data;
 
 /// Data of a JSON file. A tree of JSON values would take dozens of times its memory.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Data {
+pub enum Data {
+    /// There are none.
     #[default]
     None,
     /// Parts as in `u8:1,u64:500`.
     Text(String),
     /// Text and encoding.
     Encoded(String, String),
+    /// The bytes themselves.
     Bytes(Vec<u8>),
     /// Data decoded to an object of fields.
     Fields,
@@ -30,21 +31,26 @@ pub(crate) enum Data {
 
 impl Data {
     /// Returns the bytes. `resolve` finds addresses in text.
-    pub(crate) fn bytes(self, resolve: data::Resolve<'_>) -> Result<Vec<u8>> {
+    ///
+    /// # Errors
+    /// If they are not in one of the forms that are understood.
+    pub fn bytes(self, resolve: data::Resolve<'_>) -> Result<Vec<u8>> {
         match self {
             Self::None => Ok(Vec::new()),
-            Self::Text(text) => Ok(data::parse(&text, resolve)?),
+            Self::Text(text) => data::parse(&text, resolve),
             Self::Encoded(text, encoding) => match encoding.as_str() {
-                "base64" => Ok(BASE64_STANDARD.decode(text)?),
-                "base58" => Ok(data::base58(&text)?),
-                "hex" => Ok(hex::decode(text)?),
-                other => Err(anyhow!("unsupported data encoding `{other}`"))
+                "base64" => BASE64_STANDARD.decode(text).or_failure(),
+                "base58" => data::base58(&text),
+                "hex" => hex::decode(text).or_failure(),
+                other => Err(Failure::new(format!("unsupported data encoding `{other}`")))
                     .advise("fetch the account with `--encoding base64`"),
             },
             Self::Bytes(bytes) => Ok(bytes),
-            Self::Fields => Err(anyhow!("data is decoded to fields, but its bytes are needed"))
-                .advise("fetch the account with `--encoding base64`"),
-            Self::Wrong(why) => Err(anyhow!("{why}")),
+            Self::Fields => {
+                Err(Failure::new("data is decoded to fields, but its bytes are needed"))
+                    .advise("fetch the account with `--encoding base64`")
+            }
+            Self::Wrong(why) => Err(Failure::new(why)),
         }
     }
 
@@ -186,7 +192,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::scenario::parse_key;
+    use crate::data::parse_key;
 
     #[test]
     fn data_is_deserialized_from_every_form() {

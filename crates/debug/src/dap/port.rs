@@ -6,29 +6,24 @@
 //! regular files alone, as all that opens files by `selkie_isa::input`, and no other server than the one
 //! that the user has named.
 
-use selkie_isa::failure::Failure;
 use std::{
     cell::Cell,
     io::{self, BufReader, Read},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    net::{TcpListener, TcpStream},
     rc::Rc,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
-use selkie::{Keypair, Signer as _};
-use selkie_debug::{
-    Session,
-    dap::{LaunchArguments, Surroundings, serve},
-};
+use selkie_isa::failure::Failure;
 
-use super::Disk;
-use crate::{
-    args::debug::DapArgs,
-    ui::{Advise as _, Status, Ui},
+use super::{
+    arguments::LaunchArguments,
+    disk::{Disk, Fetcher},
+    server::{Surroundings, serve},
 };
+use crate::session::Session;
 
 /// The most clients at once.
 const CLIENTS_MAX: usize = 8;
@@ -36,32 +31,18 @@ const CLIENTS_MAX: usize = 8;
 const LAUNCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the user has said about sessions.
-struct Terms {
-    token: String,
+#[derive(Debug)]
+pub struct Terms {
+    /// What a session has to know.
+    pub token: String,
     /// Where transactions are taken from by their signatures.
-    url: Option<String>,
+    pub url: Option<String>,
+    /// How they are.
+    pub fetcher: Fetcher,
 }
 
-/// Serves editors, each on a thread.
-pub(super) fn listen(ui: &mut Ui, port: u16, args: &DapArgs) -> Result<Status> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-    let listener = listener
-        .with_context(|| format!("cannot listen on port {port}"))
-        .advise("choose another port, or 0 for a free one")?;
-    ui.aside(&format!("listening on {}\n", listener.local_addr()?))?;
-    // The address of a new key is as hard to guess as the key.
-    let token = args.token.clone().unwrap_or_else(|| {
-        let token = Keypair::new().pubkey().to_string();
-        // There is nowhere to report a failure to write.
-        let _ = ui.aside(&format!("token for the configuration of a session: {token}\n"));
-        token
-    });
-    let terms = Terms { token, url: args.url.clone() };
-    let ui = Mutex::new(ui);
-    let warn = |text: &str| {
-        // There is nowhere to report a failure to write.
-        let _ = ui.lock().unwrap_or_else(PoisonError::into_inner).warning(text);
-    };
+/// Serves the editors that connect, each on a thread, without end. `warn` is told what happens to them.
+pub fn listen(listener: &TcpListener, terms: &Terms, warn: &(dyn Fn(&str) + Sync)) {
     let permit = Arc::new(());
     thread::scope(|scope| {
         for stream in listener.incoming() {
@@ -72,7 +53,7 @@ pub(super) fn listen(ui: &mut Ui, port: u16, args: &DapArgs) -> Result<Status> {
                     warn(&format!("a client was sent away: there are {CLIENTS_MAX} already"));
                 }
                 Ok(stream) => {
-                    let (permit, terms, warn) = (Arc::clone(&permit), &terms, &warn);
+                    let permit = Arc::clone(&permit);
                     scope.spawn(move || {
                         // One editor's failure does not end the others' sessions.
                         if let Err(error) = serve_stream(&stream, terms) {
@@ -85,7 +66,6 @@ pub(super) fn listen(ui: &mut Ui, port: u16, args: &DapArgs) -> Result<Status> {
             }
         }
     });
-    Ok(Status::Success)
 }
 
 fn serve_stream(stream: &TcpStream, terms: &Terms) -> io::Result<()> {
@@ -93,7 +73,7 @@ fn serve_stream(stream: &TcpStream, terms: &Terms) -> io::Result<()> {
     let input = Input { stream, has_begun: Rc::clone(&has_begun), until: launch_deadline() };
     let mut output = stream;
     let surroundings = Guarded {
-        disk: Disk::default(),
+        disk: Disk::new(terms.fetcher),
         token: terms.token.clone(),
         url: terms.url.clone(),
         has_begun,
