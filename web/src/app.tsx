@@ -13,6 +13,7 @@ import { type Recorded, Replays, ReplayView } from "./replays";
 import { followLinks, go, placeOf, usePath } from "./router";
 import { rpc, watchConnection, watchSlot } from "./rpc";
 import { TransactionView } from "./transaction";
+import { CoverageView } from "./usage";
 import { useKeys } from "./ui";
 
 const VIEWS = [
@@ -140,6 +141,7 @@ function viewOf(path: string, opened: Recorded[] | null | undefined) {
   if (kind === "controls") return { nav: "/controls", title: "Controls", content: <Controls /> };
   if (kind === "replay" && opened) return { nav: "/", title: "Transaction", content: <ReplayView key={wanted} number={Number(wanted)} all={opened} /> };
   if (kind === "replay" && opened === undefined) return { nav: "/", title: "Transaction", content: <h1>Transaction</h1> };
+  if (kind === "coverage") return { nav: "/", title: "Coverage", content: <CoverageView /> };
   if (kind === "" && opened) return { nav: "/", title: "Recorded transactions", content: <Replays all={opened} /> };
   if (kind === "") return { nav: "/", title: "Transactions", content: <Live /> };
   const content = (

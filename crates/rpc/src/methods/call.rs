@@ -14,6 +14,7 @@ use crate::{
     config::ContextConfig,
     encode::account::Surroundings,
     error::RpcError,
+    interfaces::Interfaces,
     methods::schedules::Schedules,
     options::{Explainer, Limits},
     params::Params,
@@ -37,6 +38,8 @@ pub(crate) struct Call<'a> {
     pub(crate) explainer: Option<&'a dyn Explainer>,
     /// Texts of leader schedules.
     pub(crate) schedules: &'a Schedules,
+    /// Descriptions of programs.
+    pub(crate) interfaces: &'a Interfaces,
     /// Who waits for notifications.
     pub(crate) subscribers: &'a dyn Subscribers,
 }

@@ -248,6 +248,7 @@ async fn run(
             limits,
             explainer: explainer.as_deref(),
             schedules,
+            interfaces: &shared.interfaces,
             subscribers: &subscribers,
         };
         // A panic is a bug, and must not cost the answers before it.

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::{
     budget::{Budget, Text},
+    interfaces::Interfaces,
     methods::{Addresses, Schedules},
     options::Options,
     server::{hub::Hub, metrics::Metrics},
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) hub: Hub,
     pub(crate) metrics: Metrics,
     pub(crate) schedules: Schedules,
+    pub(crate) interfaces: Interfaces,
     /// The memory of answers.
     pub(crate) answers: Arc<Budget>,
     /// The memory of notifications.
@@ -45,6 +47,7 @@ impl Shared {
             hub: Hub::new(limits.subscriptions_max, limits.all_subscriptions_max),
             metrics: Metrics::default(),
             schedules: Schedules::default(),
+            interfaces: Interfaces::default(),
             answers: Budget::new(limits.answers_bytes_max),
             notifications: Budget::new(limits.queues_bytes_max),
             node,
