@@ -271,7 +271,7 @@ test("a program shows functions with compute units, covered lines, upgrades and 
   const { blocks } = await rpc(node.url, "selkie_disassembleProgram", scene.program, { graph: pc });
   assert.ok(blocks.length > 1);
   await page.locator(".graph .block").nth(blocks.length - 1).waitFor();
-  assert.equal(await page.locator(".graph .edge").count(), blocks.flatMap((it) => it.to).length);
+  assert.equal(await page.locator(".graph .edge").count(), blocks.flatMap((it) => it.to.filter((to) => blocks.some((block) => block.pc === to))).length);
   assert.match(page.url(), /graph=\d+/);
 });
 
@@ -468,21 +468,20 @@ test("what was recorded is opened at its coverage and its compute units", async 
   }
 });
 
-test("symbols, token names and account data are never HTML", async (context) => {
+test("account data and the fields that a description names are never HTML", async (context) => {
   const page = await open(context, "/");
-  // A program whose functions have such names, and a token with such a name in its mint.
+  const [victim, owner] = ["cGfHiC6Kgg3FpFZvgwGcswsCRtp4aBP2fzuXRQPizuN", "LbUiWL3xVV8hTFYBVdbTNrpDo41NKS6o3LHHuDzjfcY"];
   const text = Buffer.from(PAYLOAD);
-  const account = (await rpc(node.url, "selkie_setAccount", scene.bob, { lamports: 1_000_000_000, data: text.toString("hex") }));
-  assert.equal(account.value, null);
-  await page.goto(`${base}/address/${scene.bob}`);
+  await rpc(node.url, "selkie_setAccount", victim, { lamports: 1_000_000_000, data: text.toString("hex") });
+  await page.goto(`${base}/address/${victim}`);
   await page.getByRole("region", { name: /bytes in hexadecimal/ }).getByText("<img src=x onerr").waitFor();
   assert.equal(await page.evaluate(() => window.harmed), undefined);
   assert.equal(await page.locator("main img").count(), 0);
   const field = { name: PAYLOAD, type: "string" };
   const idl = { accounts: [{ name: PAYLOAD, discriminator: [1] }], types: [{ name: PAYLOAD, type: { kind: "struct", fields: [field] } }], instructions: [] };
-  await rpc(node.url, "selkie_setIdl", scene.pool, idl);
+  await rpc(node.url, "selkie_setIdl", owner, idl);
   const data = Buffer.concat([Buffer.from([1, text.length, 0, 0, 0]), text]).toString("hex");
-  await rpc(node.url, "selkie_setAccount", scene.bob, { owner: scene.pool, data });
+  await rpc(node.url, "selkie_setAccount", victim, { owner: owner, data });
   const shown = page.getByRole("region", { name: "Data" });
   await shown.locator("dt").getByText(PAYLOAD).waitFor();
   await shown.locator("dd").getByText(PAYLOAD).waitFor();
@@ -490,7 +489,7 @@ test("symbols, token names and account data are never HTML", async (context) => 
   await page.getByRole("form").waitFor();
   assert.equal(await page.evaluate(() => window.harmed), undefined);
   assert.equal(await page.locator("main img").count(), 0);
-  await rpc(node.url, "selkie_setIdl", scene.pool);
+  await rpc(node.url, "selkie_setIdl", owner);
 });
 
 test("text of clients is never HTML", async (context) => {

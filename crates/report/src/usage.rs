@@ -25,6 +25,7 @@ const FILES_MAX: usize = 200;
 const LINE_CHARS_MAX: usize = 300;
 
 /// What transactions use, added up.
+#[derive(Debug)]
 pub struct Usage {
     programs: Programs,
     profile: Profile,

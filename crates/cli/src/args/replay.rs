@@ -189,8 +189,8 @@ pub(crate) struct ProfileArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
-    /// Serve the flame graph as a page, and open it in a browser
-    #[arg(long, conflicts_with = "output")]
+    /// Serve the explorer's flame graph of it, and open that in a browser
+    #[arg(long, conflicts_with_all = ["output", "compare", "top", "by", "libraries"])]
     pub(crate) open: bool,
 
     /// Compare with the profile of these replays: a file or a folder
@@ -266,8 +266,8 @@ pub(crate) struct CoverageArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
-    /// Serve the coverage as a page, and open it in a browser
-    #[arg(long, conflicts_with = "output")]
+    /// Serve the explorer's page of it, and open that in a browser
+    #[arg(long, conflicts_with_all = ["output", "all_sources"])]
     pub(crate) open: bool,
 
     /// Report the sources of libraries too
