@@ -171,7 +171,7 @@ function Source({ file }: { file: File }) {
   const partial = new Set(file.partial);
   const rows = file.text ?? [];
   const numbers = file.hits.map(([line]) => line);
-  const first = file.hits.find(([, hits]) => hits === 0)?.[0] ?? numbers[0] ?? 1;
+  const first = file.hits.find(([, hits]) => hits === 0)?.[0] ?? file.partial[0] ?? numbers[0] ?? 1;
   if (!file.text) return <p class="notice">{`The file is not on this machine. Lines without execution: ${file.hits.filter(([, it]) => it === 0).map(([line]) => line).join(", ") || "none"}.`}</p>;
   const kind = (line: number) => (hits.get(line) === 0 ? "missed" : partial.has(line) ? "partial" : hits.has(line) ? "hit" : "");
   return (

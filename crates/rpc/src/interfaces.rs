@@ -237,12 +237,15 @@ mod tests {
         write::{GzEncoder, ZlibEncoder},
     };
 
+    use solana_account::WritableAccount as _;
+
     use super::*;
 
     const IDL: &str = r#"{"instructions":[],"errors":[{"code":6000,"name":"Overflow"}]}"#;
 
     fn account(owner: Pubkey, data: Vec<u8>) -> AccountSharedData {
-        let mut account = AccountSharedData::new(1, 0, &owner);
+        let mut account = AccountSharedData::default();
+        account.set_owner(owner);
         account.set_data_from_slice(&data);
         account
     }
