@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { mkdtempSync } from "node:fs";
 import anchor from "@coral-xyz/anchor";
 import { Connection, Keypair, LAMPORTS_PER_SOL, SystemProgram } from "@solana/web3.js";
-import { run, startNode } from "./lib.mjs";
+import { run, startNode, subscribed } from "./lib.mjs";
 
 const { AnchorProvider, BN, Program, Wallet } = anchor;
 
@@ -79,7 +79,7 @@ const cases = {
     const event = new Promise((resolve) => {
       listener = context.program.addEventListener("increased", resolve);
     });
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await subscribed(context.provider.connection);
     await context.program.methods.increase(new BN(9)).accounts({ counter }).rpc();
     assert.equal((await event).amount.toNumber(), 9);
     await context.program.removeEventListener(listener);

@@ -53,6 +53,13 @@ export async function run(cases, context, stop) {
   process.exit(failed === 0 ? 0 : 1);
 }
 
+/** Waits until the node has answered all subscriptions of a connection of `@solana/web3.js` 1.x. */
+export async function subscribed(connection) {
+  // The package has no public word for it.
+  const waits = () => Object.values(connection._subscriptionsByHash).some((it) => it.state !== "subscribed");
+  while (waits()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
 function withTimeout(promise, milliseconds) {
   let timer;
   const late = new Promise((_, reject) => {

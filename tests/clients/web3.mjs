@@ -18,7 +18,7 @@ import {
   sendAndConfirmTransaction,
 } from "@solana/web3.js";
 import * as token from "@solana/spl-token";
-import { rpc, run, startNode } from "./lib.mjs";
+import { rpc, run, startNode, subscribed } from "./lib.mjs";
 
 const MEMO = new PublicKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
@@ -279,7 +279,7 @@ const cases = {
     const slot = next((it) => { ids.slot = connection.onSlotChange(it); });
     const root = next((it) => { ids.root = connection.onRootChange(it); });
     const update = next((it) => { ids.update = connection.onSlotUpdate(it); });
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await subscribed(connection);
     const transaction = new Transaction().add(transfer(from.publicKey, to, 1_000_000));
     const signature = await sendAndConfirmTransaction(connection, transaction, [from]);
     assert.equal((await account).lamports, 1_000_000);

@@ -220,7 +220,7 @@ function Upgrades({ data }: { data: string }) {
   );
 }
 
-function FunctionPicker({ about, pick }: { about: Disassembled; pick: (pc: number) => void }) {
+export function FunctionPicker({ about, pick }: { about: Disassembled; pick: (pc: number) => void }) {
   return (
     <select aria-label="Function" onChange={(event) => pick(Number((event.target as HTMLSelectElement).value))}>
       <option value="0">{count(about.functions.length)} functions</option>
@@ -234,7 +234,7 @@ function FunctionPicker({ about, pick }: { about: Disassembled; pick: (pc: numbe
   );
 }
 
-function Listing({ code, from, go }: { code: Disassembled; from: number; go: (pc: number) => void }) {
+export function Listing({ code, from, go }: { code: Disassembled; from: number; go: (pc: number) => void }) {
   const names = new Map(code.functions.map((it) => [it.pc, it.name]));
   let last = "";
   return (

@@ -12,6 +12,7 @@ import { Live } from "./live";
 import { type Recorded, Replays, ReplayView } from "./replays";
 import { followLinks, go, placeOf, usePath } from "./router";
 import { rpc, watchConnection, watchSlot } from "./rpc";
+import { toggleTheme } from "./theme";
 import { TransactionView } from "./transaction";
 import { CoverageView } from "./usage";
 import { useKeys } from "./ui";
@@ -214,25 +215,6 @@ function useNode() {
     return () => ends.forEach((end) => end());
   }, []);
   return { isOpen, slot, opened };
-}
-
-function toggleTheme() {
-  const root = document.documentElement;
-  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const shown = root.dataset.theme ?? (isDark ? "dark" : "light");
-  root.dataset.theme = shown === "dark" ? "light" : "dark";
-  try {
-    localStorage.setItem("theme", root.dataset.theme);
-  } catch {
-    // The choice lasts until the page is closed.
-  }
-}
-
-try {
-  const kept = localStorage.getItem("theme");
-  if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
-} catch {
-  // The system's choice holds.
 }
 
 /** Moves the focus to the next row of the view's list. */

@@ -23,6 +23,20 @@ interface Everything {
 
 export function DebugView({ signature }: { signature: string }) {
   const subject = useRef(subjectOf(signature)).current;
+  return (
+    <>
+      <header class="page">
+        <h1>
+          Steps{" "}
+          {subject.isSimulated ? <span class="faint">of a simulated transaction</span> : <Signature of={signature} full />}
+        </h1>
+      </header>
+      <Steps subject={subject} />
+    </>
+  );
+}
+
+export function Steps({ subject }: { subject: Subject }) {
   const everything = useLoad(async (): Promise<Everything> => {
     const run = await ask<Run | null>(subject, "run");
     if (!run) throw new Error("The node does not have this transaction: it has not landed, or is older than the history that is kept.");
@@ -32,17 +46,9 @@ export function DebugView({ signature }: { signature: string }) {
     return { run, here };
   }, subject.name);
   return (
-    <>
-      <header class="page">
-        <h1>
-          Steps{" "}
-          {subject.isSimulated ? <span class="faint">of a simulated transaction</span> : <Signature of={signature} full />}
-        </h1>
-      </header>
-      <Loaded of={everything} lines={14}>
-        {({ run, here }) => (run.steps === 0 ? <NoSteps run={run} /> : <Stepper subject={subject} run={run} first={here} />)}
-      </Loaded>
-    </>
+    <Loaded of={everything} lines={14}>
+      {({ run, here }) => (run.steps === 0 ? <NoSteps run={run} /> : <Stepper subject={subject} run={run} first={here} />)}
+    </Loaded>
   );
 }
 

@@ -15,7 +15,7 @@ export function setParam(name: string, value: string) {
   if (value) params.set(name, value);
   else params.delete(name);
   const query = params.toString();
-  history.replaceState(null, "", location.pathname + (query ? `?${query}` : ""));
+  history.replaceState(null, "", location.pathname + (query ? `?${query}` : "") + location.hash);
 }
 
 export const param = (name: string) => new URLSearchParams(location.search).get(name) ?? "";
@@ -29,6 +29,9 @@ export function usePath(): string {
   }, []);
   return path;
 }
+
+/** Whether there are views of accounts. */
+export const views = { ofAccounts: true };
 
 /** Links within the pages, without loading them again. */
 export function followLinks(event: MouseEvent) {

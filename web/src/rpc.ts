@@ -16,9 +16,14 @@ export class RpcError extends Error {
 }
 
 let next = 1;
+let local: ((method: string, ...params: unknown[]) => Promise<unknown>) | undefined;
+
+/** Lets an engine in the page answer instead of a node. */
+export const answerLocally = (by: typeof local) => void (local = by);
 
 /** Calls a method. Numbers beyond 2⁵³ become `bigint`, so that lamports stay exact. */
 export async function rpc<T>(method: string, ...params: unknown[]): Promise<T> {
+  if (local) return local(method, ...params) as Promise<T>;
   let response: Response;
   try {
     response = await fetch(PATH, {

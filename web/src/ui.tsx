@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { base58, fromBase64, fromHex } from "./bytes";
 import { ago, count, hue, nameOf, short, time } from "./format";
+import { views } from "./router";
 import { RpcError, stringify } from "./rpc";
 
 export interface Load<T> {
@@ -94,7 +95,7 @@ export function Address(props: { of: string; full?: boolean; mark?: boolean; pla
   return (
     <span class="address">
       {props.mark && <Mark address={props.of} />}
-      <a href={`/address/${props.of}`} title={props.of} class={name ? "name" : "mono"}>
+      <a href={views.ofAccounts ? `/address/${props.of}` : undefined} title={props.of} class={name ? "name" : "mono"}>
         {text}
       </a>
       {name && props.full && <span class="mono faint wrap">{props.of}</span>}

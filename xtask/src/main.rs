@@ -18,6 +18,7 @@ mod modules;
 mod node_torture;
 mod npm;
 mod peers;
+mod playground;
 mod ports;
 mod ratchets;
 mod readers;
@@ -77,7 +78,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "site",
-        "[ADDRESS]       write the book in docs to target/site; links to sources lead to the address",
+        "[ADDRESS]       write the book in docs and the playground to target/site; links to sources lead to the address",
         site::run,
     ),
     (
@@ -128,7 +129,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "web",
-        "[--check | --test [SELKIE]]  build the explorer that the node serves; compare it; open it in a browser",
+        "[--check | --test [SELKIE] | --playground]  build the explorer that the node serves; compare it; open it in a browser; the playground",
         web::run,
     ),
     (

@@ -27,6 +27,7 @@ const FOR_BROWSERS: &[&str] = &[
     "selkie-svm",
     "selkie",
     "selkie-inspect",
+    "selkie-wasm",
 ];
 
 /// Those that use almost all libraries. The command and the server need a C compiler for their target.

@@ -1,4 +1,4 @@
-//! `cargo xtask site`: the book in `docs` as a static site in `target/site`, with search.
+//! `cargo xtask site`: the book in `docs` as a static site in `target/site`, with search, and the playground.
 //!
 //! mdBook is installed into `target/mdbook`; it is no dependency of the workspace. Links that lead out
 //! of `docs` become links to the repository's address if one is given, as
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use crate::{
     files::Files,
     links::{self, BOOK},
-    repository, say,
+    playground, repository, say,
     steps::{cargo_command, succeed},
 };
 
@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     build.arg("build").arg(&source).arg("--dest-dir").arg(repository().join(SITE));
     succeed(build.env("MDBOOK_BOOK__SRC", "pages"))?;
     say(&format!("{SITE}/index.html: open it in a browser, or serve the folder"));
-    Ok(())
+    // mdBook empties the folder.
+    playground::build_if_possible()
 }
 
 /// Returns the command, which is installed if it is not there.

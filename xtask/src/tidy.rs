@@ -49,6 +49,7 @@ const UNSAFE_FILES: &[&str] = &[
     "bench-svm/src/litesvm.rs",
     "bench/src/anza.rs",
     "bindings/python/src/arrow.rs",
+    "bindings/wasm/src/abi.rs",
     "examples/rust/heap/src/lib.rs",
     "fuzz/explore/src/bin/libafl.rs",
     "fuzz/explore/src/bin/libfuzzer.rs",
@@ -67,6 +68,9 @@ const THREAD_LOCAL_FILES: &[&str] = &[
     "crates/selkie/src/recording.rs",
     "crates/vm/src/jit/native/code_buffer.rs",
 ];
+
+/// The files of libraries where a closure of the user's says in words what does not hold.
+const TEXT_ERROR_FILES: &[&str] = &["crates/explore/src/target.rs"];
 
 /// The documents in which every path, and every name given with a file, must exist.
 const DOCUMENTS: &[&str] = &[
@@ -95,6 +99,7 @@ const RULES: &[Rule] = &[
     versions_are_shared,
     unsafe_stays,
     state_is_passed,
+    errors_are_types,
     paths_exist,
     names_exist,
     links_lead_somewhere,
@@ -310,6 +315,21 @@ fn state_is_passed(repository: &Repository) -> Vec<String> {
     })
 }
 
+/// Callers of a library can tell its errors apart: they are types, not text. The command line prints
+/// its own.
+fn errors_are_types(repository: &Repository) -> Vec<String> {
+    let is_library = |path: &str| {
+        path.starts_with("crates/") && path.contains("/src/") && !path.starts_with("crates/cli/")
+    };
+    let libraries = sources(repository)
+        .filter(|(path, _)| is_library(path) && !TEXT_ERROR_FILES.contains(path))
+        .map(|(path, text)| (path, text.split("#[cfg(test)]\nmod ").next().unwrap_or_default()));
+    find(libraries, |line| {
+        let mut results = line.split("Result<").skip(1);
+        results.any(|it| it.contains(", String>")).then(|| "an error that is text".to_owned())
+    })
+}
+
 /// Whether `code` contains `form` at the start of a word, not within a string or a name.
 fn words_before(code: &str, form: &str) -> bool {
     code.match_indices(form).any(|(at, _)| {
@@ -506,6 +526,17 @@ mod tests {
                 ("crates/client/src/store/mod.rs", code),
             ],
             &["crates/a/src/b.rs:2: a thread-local variable"],
+        );
+    }
+
+    #[test]
+    fn an_error_that_is_text_is_found() {
+        let code = "fn a() -> Result<Vec<u8>, String> {}\nfn b() -> Result<String> {}\n\
+                    #[cfg(test)]\nmod tests {\nfn c() -> Result<u8, String> {}\n}\n";
+        check(
+            errors_are_types,
+            &[("crates/a/src/b.rs", code), ("crates/cli/src/b.rs", code)],
+            &["crates/a/src/b.rs:1: an error that is text"],
         );
     }
 

@@ -4,7 +4,7 @@
 //! bytes: `package-lock.json` names the versions of what is bundled, and the archives have no times. With
 //! `--check`, the committed files are compared with what the sources give. With `--test`, a browser opens
 //! every view of a node that this workspace's command runs. `--figures` measures it there, and `--pictures` makes the
-//! pictures of the documentation.
+//! pictures of the documentation. `--playground` builds and tests the page without a node.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use flate2::{Compression, GzBuilder};
 
 use crate::{
-    gdb, npm, output, repository, say,
+    gdb, npm, output, playground, repository, say,
     steps::{built, succeed},
     toolchains::provide,
 };
@@ -34,7 +34,7 @@ const IMAGES: &str = "docs/images";
 const PICTURE_BYTES_MAX: u64 = 150 << 10;
 
 /// The program of the browser, and Debian's package of it.
-const BROWSER: &str = "chromium";
+pub(crate) const BROWSER: &str = "chromium";
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -46,12 +46,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [] => write(),
         ["--check"] => check(),
         ["--test"] => test(&built("selkie")?),
+        ["--playground"] => playground::build_and_test(),
         ["--test", selkie] => test(&Path::new(selkie).canonicalize()?),
         ["--figures"] => play(&built("selkie")?, &["test/figures.mjs"]),
         ["--figures", selkie] => play(&Path::new(selkie).canonicalize()?, &["test/figures.mjs"]),
         ["--pictures"] => pictures(),
         _ => bail!(
-            "usage: cargo xtask web [--check | --test [SELKIE] | --figures [SELKIE] | --pictures]"
+            "usage: cargo xtask web [--check | --test [SELKIE] | --figures [SELKIE] | --pictures | \
+             --playground]"
         ),
     }
 }
@@ -70,7 +72,7 @@ pub(crate) fn in_ci(with_compilers: bool) -> Result<()> {
     test(&built("selkie")?)
 }
 
-fn source() -> PathBuf {
+pub(crate) fn source() -> PathBuf {
     repository().join("web")
 }
 
@@ -79,12 +81,16 @@ fn committed(name: &str) -> PathBuf {
     repository().join("crates/rpc/web").join(format!("{name}.gz"))
 }
 
+/// Installs what the sources are bundled and tested with.
+pub(crate) fn install() -> Result<()> {
+    let npm = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+    output(Command::new("npm").args(npm).current_dir(source())).map(drop)
+}
+
 /// Builds the files, and returns them compressed.
 fn bundle() -> Result<Vec<(&'static str, Vec<u8>)>> {
-    let npm =
-        |arguments: &[&str]| output(Command::new("npm").args(arguments).current_dir(source()));
-    npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"])?;
-    npm(&["run", "build"])?;
+    install()?;
+    output(Command::new("npm").args(["run", "build"]).current_dir(source()))?;
     let files = FILES.iter().map(|&name| {
         let path = source().join("dist").join(name);
         let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
@@ -136,8 +142,7 @@ fn pictures() -> Result<()> {
 fn play(selkie: &Path, script: &[&str]) -> Result<()> {
     ensure!(provide(BROWSER, BROWSER), "chromium is not installed");
     if !source().join("node_modules").exists() {
-        let npm = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
-        output(Command::new("npm").args(npm).current_dir(source()))?;
+        install()?;
     }
     let folder = repository().join("target/web");
     fs::create_dir_all(&folder)?;

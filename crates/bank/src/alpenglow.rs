@@ -55,6 +55,37 @@ pub fn genesis_slot(accounts: &impl AccountStore) -> Option<u64> {
     certificate.data().first_chunk().map(|slot| u64::from_le_bytes(*slot))
 }
 
+/// A genesis certificate: that validators have confirmed the last block before Alpenglow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Certificate {
+    /// The slot of the block.
+    pub slot: u64,
+    /// The id of the block.
+    pub block_id: [u8; 32],
+    /// The aggregated BLS signature.
+    pub signature: Vec<u8>,
+    /// Who signed, as agave encodes it.
+    pub signers: Vec<u8>,
+}
+
+impl Certificate {
+    /// Reads the certificate of a chain that has migrated.
+    pub fn read(accounts: &impl AccountStore) -> Option<Self> {
+        let account = accounts.account(&CERTIFICATE)?;
+        let (slot, rest) = account.data().split_first_chunk()?;
+        let (block_id, rest) = rest.split_first_chunk()?;
+        let (signature, rest) = rest.split_at_checked(SIGNATURE_BYTES)?;
+        let (len, signers) = rest.split_first_chunk()?;
+        let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
+        Some(Self {
+            slot: u64::from_le_bytes(*slot),
+            block_id: *block_id,
+            signature: signature.to_vec(),
+            signers: signers.get(..len)?.to_vec(),
+        })
+    }
+}
+
 /// Returns the account of a genesis certificate for a block. Its signature is zero and no validator
 /// signed, as that of a test cluster.
 #[must_use]

@@ -28,11 +28,12 @@ use crate::{
     lattice::LatticeHash,
     options::Options,
     phase::Phase,
+    rewards::{Inflation, InflationSchedule, doubled_since, inflation_since},
     slot_time::SlotParameters,
     stakes::Stakes,
     state::State,
     status_cache::{Key, StatusCache, key},
-    sysvars,
+    sysvars, time,
 };
 
 /// The state that all banks share.
@@ -177,6 +178,21 @@ impl Bank {
     #[must_use]
     pub fn slot_parameters(&self) -> SlotParameters {
         self.head.slot_times.at(self.slot())
+    }
+
+    /// Returns how the supply grows, and the years since it began to at the start of the epoch (agave:
+    /// `slot_in_year_for_inflation`).
+    #[must_use]
+    pub fn inflation(&self) -> (InflationSchedule, f64) {
+        let schedule = time::schedule(&self.environment().sysvars);
+        let inflation = Inflation {
+            schedule: &schedule,
+            slot_times: &self.head.slot_times,
+            epoch: schedule.get_epoch(self.slot()),
+            since: inflation_since(self),
+            doubled_since: doubled_since(self),
+        };
+        inflation.schedule()
     }
 
     /// Returns the active features.

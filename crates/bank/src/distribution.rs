@@ -17,7 +17,7 @@ use crate::{
     rewards::{
         Calculation, DELEGATED_STAKES, EpochInflation, EpochKind, Inflation, Inputs, Pending,
         Rules, SKIP_INACTIVE, StakeReward, VOTE_REWARDS, VoteRewards, admission, credited,
-        delegated_stakes, inflation_since, read_delegated_stakes,
+        delegated_stakes, doubled_since, inflation_since, read_delegated_stakes,
     },
     stakes::StakeAccounts,
     step::{Between, Distribution},
@@ -64,6 +64,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
             slot_times: &self.slot_times,
             epoch: self.schedule.get_epoch(self.slot),
             since: inflation_since(self.accounts),
+            doubled_since: doubled_since(self.accounts),
         };
         inflation.of(capitalization, rewarded)
     }

@@ -141,7 +141,8 @@ impl<A: HeadAccounts> Advance<'_, A> {
         self.features = active;
         pending.iter().for_each(|address| self.record_activation(address, since));
         self.activate_rent_features(since);
-        for gate in slot_time::gates().chain([alpenglow::GATE, rewards::SKIP_INACTIVE]) {
+        let of_rewards = rewards::DOUBLE_DISINFLATION.into_iter().chain([rewards::SKIP_INACTIVE]);
+        for gate in slot_time::gates().chain([alpenglow::GATE]).chain(of_rewards) {
             let account = self.account(&gate);
             if account.as_ref().and_then(activation) == Some(Activation::Pending) {
                 self.record_activation(&gate, since);

@@ -214,6 +214,7 @@ impl Compiler {
         for folder in folders {
             command.arg(format!("-fmacro-prefix-map={}/=", folder.display()));
         }
+        command.args(&options.arguments);
         command.arg("-MMD").arg("-MF").arg(object.with_extension("d"));
         command.arg("-c").arg(source).arg("-o").arg(object);
         command

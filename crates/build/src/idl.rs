@@ -81,7 +81,7 @@ pub fn build(
     let target = options.target.clone().unwrap_or(target);
     let mut command = toolchain.cargo();
     command.args(["test", "--lib", TESTS, "--features", FEATURE, "--manifest-path"]).arg(manifest);
-    command.arg("--target-dir").arg(target.join("selkie").join("idl")).args(&options.cargo);
+    command.arg("--target-dir").arg(target.join("selkie").join("idl")).args(&options.arguments);
     command.args(["--", "--show-output", "--quiet"]);
     command.env("ANCHOR_IDL_BUILD_PROGRAM_PATH", &project.root);
     let settings = [("NO_DOCS", "FALSE"), ("RESOLUTION", "TRUE"), ("SKIP_LINT", "FALSE")];

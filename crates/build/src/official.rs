@@ -62,8 +62,8 @@ pub fn build(
     let mut command = Command::new("cargo");
     command.args(["build-sbf", "--arch", &options.version.to_string(), "--manifest-path"]);
     command.arg(manifest).arg("--sbf-out-dir").arg(&folder);
-    if options.target.is_some() || !options.cargo.is_empty() {
-        command.arg("--").args(&options.cargo);
+    if options.target.is_some() || !options.arguments.is_empty() {
+        command.arg("--").args(&options.arguments);
     }
     if options.target.is_some() {
         command.arg("--target-dir").arg(&target);

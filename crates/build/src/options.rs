@@ -21,8 +21,9 @@ pub struct Options {
     pub includes: Vec<PathBuf>,
     /// Constants that C and assembly can use.
     pub defines: Vec<(String, i64)>,
-    /// Additional arguments of cargo: features, `--locked`, `--offline`.
-    pub cargo: Vec<String>,
+    /// Additional arguments of what compiles: cargo's, as `--locked`, or those of the compiler for C, as
+    /// `-O1`, which follow our own.
+    pub arguments: Vec<String>,
     /// Cargo's target folder; `None` for the one that variables and cargo's configuration name.
     pub target: Option<PathBuf>,
     /// How the linker treats writable variables.

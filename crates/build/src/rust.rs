@@ -256,7 +256,7 @@ impl<'a> Job<'a> {
         command.arg(format!("-Zbuild-std={crates}"));
         command.arg("-Zbuild-std-features=optimize_for_size");
         command.args(["--message-format", "json-diagnostic-rendered-ansi"]);
-        command.args(&self.options.cargo);
+        command.args(&self.options.arguments);
         command.env("__CARGO_TESTS_ONLY_SRC_ROOT", source);
         command.env("RUSTC_BOOTSTRAP", "1");
         let flags = FLAGS.split_whitespace().chain(self.flags.kept.iter().map(String::as_str));

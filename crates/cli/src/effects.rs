@@ -13,7 +13,7 @@ use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 #[cfg(feature = "node")]
 pub(crate) use self::rules::{EXISTING_LEDGER, LATER_LEDGER};
-pub(crate) use self::rules::{IN_ASSEMBLY, NOT_RUST, SIGNED_TRANSACTION};
+pub(crate) use self::rules::{IN_ASSEMBLY, SIGNED_TRANSACTION};
 
 /// Options of some commands that have no effect under a condition.
 pub(crate) struct Rule {

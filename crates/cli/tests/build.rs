@@ -57,6 +57,7 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     Rust own_lines::a_new_project_is_shown_by_its_own_lines
     Rust own_lines::panics_and_errors_with_the_standard_library_are_at_own_lines
     C programs_for_solanas_c_sdk_build_as_they_are
+    C arguments_are_those_of_the_compiler_for_c
     C programs_in_c_are_debugged_backwards
     C unchanged_projects_are_not_rebuilt
     C a_project_may_mix_c_and_assembly
@@ -409,6 +410,25 @@ fn programs_for_solanas_c_sdk_build_as_they_are() {
     };
     let [here, elsewhere] = ["build-sdk", "build-sdk-elsewhere/with/a/long/name"].map(build);
     assert!(here == elsewhere, "`__FILE__` depends on the folder");
+}
+
+fn arguments_are_those_of_the_compiler_for_c() {
+    let place = Place::new("build-c-arguments");
+    let build = |arguments: &[&str]| {
+        let source = ["build", "examples/c/hello.c", "-o", "hello.so", "--"];
+        let built = place.run(&[&source, arguments].concat());
+        let bytes = fs::read(place.folder.join("hello.so")).unwrap_or_default().len();
+        (built, bytes)
+    };
+    let (built, bytes) = build(&[]);
+    assert_eq!(built.code, Some(0), "{}", built.text());
+    let (built, without_optimization) = build(&["-O0"]);
+    assert_eq!(built.code, Some(0), "{}", built.text());
+    assert!(!built.stderr.contains("no effect"), "{}", built.text());
+    assert!(without_optimization > bytes, "{bytes} bytes, and {without_optimization} with -O0");
+    let (built, _) = build(&["--nonsense"]);
+    assert_eq!(built.code, Some(1), "{}", built.text());
+    assert!(built.stderr.contains("--nonsense"), "{}", built.text());
 }
 
 fn programs_in_c_are_debugged_backwards() {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use crate::{
+    Missing,
     files::{self, archive_name},
     unpack::unpack,
 };
@@ -34,9 +35,9 @@ impl Fixtures {
     ///
     /// # Errors
     /// If the fixture is missing: the reason to skip the vector.
-    pub(crate) fn get(&self, path: &str) -> Result<Arc<[u8]>, String> {
+    pub(crate) fn get(&self, path: &str) -> Result<Arc<[u8]>, Missing> {
         let parts: Option<Vec<_>> = Path::new(path).components().map(plain).collect();
-        let missing = || format!("fixture {path} is missing beside the vectors");
+        let missing = || Missing::Fixture(path.to_owned());
         let group = *parts.as_ref().and_then(|parts| parts.first()).ok_or_else(missing)?;
         if let Ok(bytes) = files::read(&self.folder.join(path)) {
             return Ok(bytes.into());
@@ -48,19 +49,17 @@ impl Fixtures {
     ///
     /// # Errors
     /// If the file is missing: the reason to skip the vector.
-    pub(crate) fn packed(&self, archives: &str, path: &str) -> Result<Arc<[u8]>, String> {
+    pub(crate) fn packed(&self, archives: &str, path: &str) -> Result<Arc<[u8]>, Missing> {
         let file = self.archived(archives)?.get(path).cloned();
-        file.ok_or_else(|| {
-            format!("{path} is in no archive *{archives}.tar.zst beside the vectors")
-        })
+        file.ok_or_else(|| Missing::Packed { path: path.to_owned(), archives: archives.to_owned() })
     }
 
-    fn archived(&self, group: &str) -> Result<Arc<Files>, String> {
+    fn archived(&self, group: &str) -> Result<Arc<Files>, Missing> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(files) = opened.get(group) {
             return Ok(Arc::clone(files));
         }
-        let files = Arc::new(open_archives(&self.folder, group).map_err(|it| it.to_string())?);
+        let files = Arc::new(open_archives(&self.folder, group).map_err(Missing::Archive)?);
         opened.insert(group.to_owned(), Arc::clone(&files));
         Ok(files)
     }
@@ -111,10 +110,7 @@ mod tests {
     #[test]
     fn paths_outside_of_the_folder_are_not_found() {
         for path in ["../a.fix", "/etc/hostname", "", "a/../../b"] {
-            assert!(
-                Fixtures::default().get(path).unwrap_err().contains("missing beside"),
-                "{path}"
-            );
+            assert!(matches!(Fixtures::default().get(path), Err(Missing::Fixture(_))), "{path}");
         }
     }
 }

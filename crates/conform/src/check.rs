@@ -67,13 +67,14 @@ impl Check {
 }
 
 /// Decodes a string of hexadecimal digits.
-pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    unhex(text).ok_or_else(|| "not hexadecimal".to_owned())
+pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, BadVector> {
+    unhex(text).ok_or_else(|| BadVector("not hexadecimal".to_owned()))
 }
 
 /// Decodes a hexadecimal number, with or without the prefix `0x`.
-pub(crate) fn hex_number(text: &str) -> Result<u64, String> {
-    number(&text.into()).ok_or_else(|| format!("`{text}` is not a hexadecimal number"))
+pub(crate) fn hex_number(text: &str) -> Result<u64, BadVector> {
+    let unreadable = || BadVector(format!("`{text}` is not a hexadecimal number"));
+    number(&text.into()).ok_or_else(unreadable)
 }
 
 #[cfg(test)]

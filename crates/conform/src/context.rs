@@ -14,7 +14,7 @@ use selkie_svm::Sysvars;
 use serde::Deserialize;
 
 use crate::{
-    BadVector, Engine,
+    BadVector, Engine, Missing,
     archive::Fixtures,
     features::{FeatureIds, parse_profiles},
     files,
@@ -102,7 +102,7 @@ impl Context {
     ///
     /// # Errors
     /// If the fixture is missing: the reason to skip the vector.
-    pub fn fixture(&self, path: &str) -> Result<Arc<[u8]>, String> {
+    pub fn fixture(&self, path: &str) -> Result<Arc<[u8]>, Missing> {
         self.fixtures.get(path)
     }
 
@@ -111,14 +111,14 @@ impl Context {
     ///
     /// # Errors
     /// If the file is missing or has another hash: the reason to skip the vector.
-    pub fn blob(&self, sha: &str) -> Result<Arc<[u8]>, String> {
+    pub fn blob(&self, sha: &str) -> Result<Arc<[u8]>, Missing> {
         let file = format!("{sha}.bin");
         let blob = self.fixtures.packed(BLOBS, &file).or_else(|missing| {
-            self.elfs.get(&file).map_err(|why| format!("{missing}, and {why}"))
+            self.elfs.get(&file).map_err(|why| Missing::Both(Box::new([missing, why])))
         })?;
         match sha256(&blob) == sha {
             true => Ok(blob),
-            false => Err(format!("{file} does not have the SHA-256 in its name")),
+            false => Err(Missing::OtherHash(file)),
         }
     }
 
@@ -127,7 +127,7 @@ impl Context {
     ///
     /// # Errors
     /// If the file is missing: the reason to skip the vector.
-    pub fn elf(&self, name: &str) -> Result<Arc<[u8]>, String> {
+    pub fn elf(&self, name: &str) -> Result<Arc<[u8]>, Missing> {
         let packed = || {
             let files = elf_files(name);
             files.iter().find_map(|file| self.fixtures.packed(ELFS, file).ok())
@@ -235,20 +235,20 @@ impl Elfs {
         Self { folder, ..Self::default() }
     }
 
-    fn get(&self, name: &str) -> Result<Arc<[u8]>, String> {
+    fn get(&self, name: &str) -> Result<Arc<[u8]>, Missing> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bytes) = loaded.get(name) {
             return Ok(Arc::clone(bytes));
         }
         let Some(folder) = &self.folder else {
-            return Err("it refers to an ELF file, and no folder of ELF files was given".to_owned());
+            return Err(Missing::NoElfFolder);
         };
         let by_name = elf_files(name).iter().find_map(|name| files::read(&folder.join(name)).ok());
         let by_hash =
             || files::read(self.by_hash(folder).get(&u64::from_str_radix(name, 16).ok()?)?).ok();
         let bytes = by_name.or_else(by_hash);
         let bytes =
-            bytes.ok_or_else(|| format!("ELF file {name} is not in {}", folder.display()))?;
+            bytes.ok_or_else(|| Missing::Elf { name: name.to_owned(), folder: folder.clone() })?;
         let bytes: Arc<[u8]> = bytes.into();
         loaded.insert(name.to_owned(), Arc::clone(&bytes));
         Ok(bytes)
@@ -267,7 +267,7 @@ impl Elfs {
 ///
 /// # Errors
 /// If the file is missing: the reason to skip the vector.
-pub(crate) fn program(text: &str, context: &Context) -> Result<Vec<u8>, String> {
+pub(crate) fn program(text: &str, context: &Context) -> Result<Vec<u8>, Missing> {
     // Names and hashes are hex digits too, so they are told from bytes by their length.
     let is_name = [12, 16].contains(&text.len()) && !text.starts_with("7f454c46");
     match unhex(text) {

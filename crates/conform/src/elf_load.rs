@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Check, Context, Verdict,
+    BadVector, Check, Context, Missing, Verdict,
     config::SuiteConfig,
     context::program,
     vector::{Hex, Hex64, file_name, fnv1a, number, patch},
@@ -57,7 +57,7 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let vector = Vector::deserialize(line)?;
     let mut bytes = match find_program(line, context)? {
         Ok(bytes) => bytes,
-        Err(why) => return Ok(Verdict::Skipped(why)),
+        Err(why) => return Ok(why.into()),
     };
     patch(&mut bytes, vector.trunc, &vector.patches);
     let syscalls = Arc::new(Syscalls::new(vector.syscalls));
@@ -85,7 +85,7 @@ pub(crate) fn judge_rejected(line: &Value, error: &ElfError) -> Result<Verdict, 
 }
 
 /// Returns the program from the first field that gives one, or the reason to skip the vector.
-fn find_program(line: &Value, context: &Context) -> Result<Result<Vec<u8>, String>, BadVector> {
+fn find_program(line: &Value, context: &Context) -> Result<Result<Vec<u8>, Missing>, BadVector> {
     let named = PROGRAM.iter().filter_map(|field| Some((*field, file_name(line.get(field)?)?)));
     let find = |(field, name): (&str, String)| match field.ends_with("fnv") {
         true => context.elf(&name).map(|bytes| bytes.to_vec()),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Check, Context, Verdict,
+    BadVector, Check, Context, Missing, Verdict,
     vector::{Hex, Hex64, is_kind, patch, sha256_prefix, xxh64},
 };
 
@@ -75,7 +75,7 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let vector = Vector::deserialize(line)?;
     let mut bytes = match vector.file(context)? {
         Ok(bytes) => bytes,
-        Err(why) => return Ok(Verdict::Skipped(why)),
+        Err(why) => return Ok(why.into()),
     };
     patch(&mut bytes, vector.trunc, &vector.patch);
     if vector.sha.as_ref().is_some_and(|sha| *sha != sha256_prefix(&bytes)) {
@@ -122,7 +122,7 @@ pub(crate) fn judge_recorded(
 
 impl Vector {
     /// Returns the undamaged file, or the reason to skip the vector.
-    fn file(&self, context: &Context) -> Result<Result<Vec<u8>, String>, BadVector> {
+    fn file(&self, context: &Context) -> Result<Result<Vec<u8>, Missing>, BadVector> {
         match (&self.elf, &self.base, &self.fixture) {
             (Some(Hex(bytes)), _, _) => Ok(Ok(bytes.clone())),
             (_, Some(base), _) => Ok(context.elf(base).map(|bytes| bytes.to_vec())),

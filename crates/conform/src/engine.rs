@@ -1,5 +1,7 @@
 //! The engines that run the programs of vectors.
 
+use core::fmt;
+
 use selkie_vm::{Config, Host, JitOptions, Machine, MachineCode, Outcome, Program, Trap, run};
 
 use crate::{BadVector, Check};
@@ -91,21 +93,31 @@ impl SingleEngine {
         config: &Config,
         machine: &mut Machine<'_>,
         host: &mut dyn Host,
-    ) -> Result<Outcome, String> {
+    ) -> Result<Outcome, BadVector> {
         if self == Self::Interpreter {
             return Ok(run(program, machine, host));
         }
         // A fixed seed, so that verdicts do not depend on chance.
         let options = JitOptions { seed: Some(0x5e1c_1e00), ..JitOptions::default() };
         let code = MachineCode::compile(program, config, &options);
-        Ok(code.map_err(|error| error.to_string())?.run(program, machine, &mut { host }))
+        Ok(code.map_err(BadVector::of)?.run(program, machine, &mut { host }))
+    }
+}
+
+/// What `Debug` says of a trap: traps themselves cannot be compared.
+#[derive(PartialEq, Eq)]
+pub(crate) struct TrapText(String);
+
+impl fmt::Debug for TrapText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
 /// The complete state at the end of a run.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct EndState {
-    pub(crate) result: Result<u64, String>,
+    pub(crate) result: Result<u64, TrapText>,
     pub(crate) consumed: u64,
     pub(crate) remaining: u64,
     pub(crate) pc: u64,
@@ -119,7 +131,7 @@ impl EndState {
     /// Returns the state of a machine, without memory.
     pub(crate) fn new(machine: &Machine<'_>, result: &Result<u64, Trap>, consumed: u64) -> Self {
         Self {
-            result: result.as_ref().copied().map_err(|trap| format!("{trap:?}")),
+            result: result.as_ref().copied().map_err(|trap| TrapText(format!("{trap:?}"))),
             consumed,
             remaining: machine.meter.remaining(),
             pc: machine.pc() as u64,
@@ -179,7 +191,7 @@ mod tests {
     #[test]
     fn every_difference_between_engines_is_reported() {
         let others = [
-            ("result", EndState { result: Err("Trap".to_owned()), ..state() }),
+            ("result", EndState { result: Err(TrapText("Trap".to_owned())), ..state() }),
             ("consumed", EndState { consumed: 0, ..state() }),
             ("remaining", EndState { remaining: 0, ..state() }),
             ("pc", EndState { pc: 0, ..state() }),

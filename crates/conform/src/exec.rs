@@ -84,16 +84,17 @@ struct Change {
 }
 
 impl RegionCase {
-    fn buffer(&self) -> Result<Vec<u8>, String> {
+    fn buffer(&self) -> Result<Vec<u8>, BadVector> {
         let mut buffer = bytes(&self.hex)?;
         if buffer.len() > self.len {
-            return Err(format!("region at {:#x} is shorter than its bytes", self.vaddr));
+            let why = format!("region at {:#x} is shorter than its bytes", self.vaddr);
+            return Err(BadVector(why));
         }
         buffer.resize(self.len, 0);
         Ok(buffer)
     }
 
-    pub(crate) fn region<'a>(&self, buffer: &'a mut [u8]) -> Result<Region<'a>, String> {
+    pub(crate) fn region<'a>(&self, buffer: &'a mut [u8]) -> Result<Region<'a>, BadVector> {
         let mut region = if self.writable {
             Region::writable(self.vaddr, buffer)
         } else {
@@ -101,7 +102,8 @@ impl RegionCase {
         };
         if self.gap != 0 {
             if !self.gap.is_power_of_two() {
-                return Err(format!("the gap of {} bytes is not a power of two", self.gap));
+                let why = format!("the gap of {} bytes is not a power of two", self.gap);
+                return Err(BadVector(why));
             }
             region = region.gapped(self.gap);
         }
@@ -114,7 +116,7 @@ impl RegionCase {
 
 impl Case {
     /// Returns the regions of the vector, or the default ones if it has none.
-    fn regions(&self, executable: &Executable) -> Result<Vec<RegionCase>, String> {
+    fn regions(&self, executable: &Executable) -> Vec<RegionCase> {
         let read_only = executable.read_only();
         let program = |region: &RegionCase| region.vaddr == read_only.vaddr && !region.writable;
         let rodata = RegionCase {
@@ -126,14 +128,14 @@ impl Case {
             payload: None,
         };
         if let Some(regions) = &self.regions {
-            return Ok(regions
+            return regions
                 .iter()
                 .map(|region| {
                     let like =
                         if program(region) && region.hex.is_empty() { &rodata } else { region };
                     RegionCase { hex: like.hex.clone(), ..*region }
                 })
-                .collect());
+                .collect();
         }
         let gaps =
             executable.version().stack_frame_gaps() && self.program.config.vm().stack_frame_gaps;
@@ -147,17 +149,17 @@ impl Case {
             payload: None,
         };
         let input = self.input.as_deref().unwrap_or_default();
-        Ok(vec![
+        vec![
             rodata,
             writable(STACK_START, 64 * 4096, if gaps { frame_bytes } else { 0 }, ""),
             writable(HEAP_START, self.heap_len.unwrap_or_default(), 0, ""),
             writable(INPUT_START, input.len() / 2, 0, input),
-        ])
+        ]
     }
 
     fn check(&self, executable: Executable, engine: Engine) -> Result<Verdict, BadVector> {
         let config = self.program.config.vm();
-        let regions = self.regions(&executable)?;
+        let regions = self.regions(&executable);
         let before = regions.iter().map(RegionCase::buffer).collect::<Result<Vec<_>, _>>()?;
         let program = Program::new(executable);
         let mut check = Check::default();
@@ -257,7 +259,7 @@ fn compare_memory(
     before: &[Vec<u8>],
     after: &[Vec<u8>],
     changes: &[Change],
-) -> Result<(), String> {
+) -> Result<(), BadVector> {
     for ((region, before), got) in regions.iter().zip(before).zip(after) {
         let mut expected = before.clone();
         // Of several regions with the same address, only the last is not empty.

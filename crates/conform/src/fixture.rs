@@ -77,7 +77,7 @@ fn judge_instruction(
     }
     let ids: FeatureIds = fixture.input.features.iter().copied().collect();
     let expected = instr::Expected::recorded(&fixture.output);
-    instr::Case::new(&fixture.input, ids.features()).judge(&expected, context)
+    instr::judge(&instr::case(&fixture.input, ids.features()), &expected, false, context)
 }
 
 fn judge_syscall(fixture: &SyscallFixture) -> Result<Verdict, BadVector> {
@@ -88,6 +88,6 @@ fn judge_syscall(fixture: &SyscallFixture) -> Result<Verdict, BadVector> {
     let ids: FeatureIds = given.instruction.features.iter().copied().collect();
     let expected = syscall_case::Expected::recorded(fixture);
     let mut check = Check::default();
-    syscall_case::Case::new(given, syscall, ids.features())?.check(&mut check, &expected)?;
+    syscall_case::SyscallCase::new(given, syscall, ids.features())?.check(&mut check, &expected)?;
     Ok(rules::explain(check.finish()?, &ids, &given.name))
 }

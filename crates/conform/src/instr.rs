@@ -1,31 +1,17 @@
 //! The instruction of a fixture, processed as the only one of its transaction.
 
+use selkie_case::{Case, Input, RunMemory, firedancer::instruction_case};
 use selkie_fixture::{Instruction as Given, InstructionEffects};
 use selkie_svm::{
-    Account, AccountMeta, ComputeBudget, Environment, FeatureSet, Instruction, InstructionError,
-    InstructionResult, Options, Pubkey, error, process_instruction,
+    Account, FeatureSet, Instruction, InstructionError, Processed, ProgramCache, Pubkey,
 };
 use serde::Deserialize;
+use solana_transaction_error::TransactionError;
 
 use crate::{
     BadVector, Check, Context, Verdict, message, runtime,
     vector::{Hex, Hex64, Key, hex, xxh64},
 };
-
-/// The default heap size in bytes.
-const HEAP_BYTES: u32 = 32 * 1024;
-
-/// An instruction with the state before it.
-pub(crate) struct Case {
-    pub(crate) instruction: Instruction,
-    /// The accounts of the transaction.
-    pub(crate) accounts: Vec<(Pubkey, Account)>,
-    pub(crate) environment: Environment,
-    pub(crate) compute_unit_limit: u64,
-    /// Whether the program is not the build that the fixture was recorded with. Compute units are not
-    /// compared then.
-    pub(crate) is_another_build: bool,
-}
 
 /// The expected result of an instruction.
 #[derive(Clone, Deserialize, Debug)]
@@ -66,112 +52,97 @@ impl Expected {
     }
 }
 
-impl Case {
-    /// Prepares the instruction of a fixture.
-    pub(crate) fn new(given: &Given, features: FeatureSet) -> Self {
-        let all: Vec<_> = given.accounts.iter().map(runtime::account).collect();
-        let mut instruction = instruction(given);
-        let keys = message::compile(&mut instruction);
-        let account = |key: Pubkey| {
-            let account = all.iter().find(|(known, _)| *known == key);
-            (key, account.map(|(_, account)| account.clone()).unwrap_or_default())
+/// Returns the instruction of a fixture with the state before it. Each account has the privileges that it
+/// has in a transaction of this one instruction.
+pub(crate) fn case(given: &Given, features: FeatureSet) -> Case {
+    let mut case = instruction_case(given, features);
+    if let Input::Instructions { instructions, .. } = &mut case.input {
+        instructions.iter_mut().for_each(message::compile);
+    }
+    case
+}
+
+/// Returns the one instruction of a case.
+pub(crate) fn instruction(case: &Case) -> Result<&Instruction, BadVector> {
+    let Input::Instructions { instructions, .. } = &case.input else {
+        return Err(BadVector("it is no instruction".to_owned()));
+    };
+    instructions.first().ok_or_else(|| BadVector("it has no instruction".to_owned()))
+}
+
+/// Runs an instruction with each requested engine.
+pub(crate) fn run_each(
+    case: &Case,
+    check: &mut Check,
+    context: &Context,
+    compare: impl Fn(&mut Check, &Processed),
+) -> Result<(), BadVector> {
+    for (single, engine) in context.engine().each_of_runtime() {
+        check.set_prefix(single.prefix());
+        engine.resolve().map_err(BadVector::of)?;
+        let ended = case.run(&ProgramCache::new(), engine, None, &mut RunMemory::default());
+        compare(check, &*ended.map_err(BadVector::of)?);
+    }
+    Ok(())
+}
+
+/// Returns the error of the instruction.
+pub(crate) fn error(processed: &Processed) -> Option<&InstructionError> {
+    match &processed.result {
+        Err(TransactionError::InstructionError(_, error)) => Some(error),
+        _ => None,
+    }
+}
+
+/// Returns the state of an account after the instruction; `None` for one that it does not name.
+pub(crate) fn after(processed: &Processed, key: &Pubkey) -> Option<State> {
+    let change = processed.accounts.iter().find(|it| it.key == *key)?;
+    let account = change.write.as_ref().or(change.before.as_ref()).cloned();
+    Some(State::new(*key, &account.unwrap_or_default().into()))
+}
+
+/// Processes the instruction and compares its result, the compute units left, the return data
+/// and, if it is to succeed, the accounts. Compute units are not compared with those of another build of
+/// its program.
+pub(crate) fn judge(
+    case: &Case,
+    expected: &Expected,
+    is_another_build: bool,
+    context: &Context,
+) -> Result<Verdict, BadVector> {
+    let mut check = Check::default();
+    let environment = &case.environment;
+    let precompile =
+        environment.precompiles.get(&instruction(case)?.program_id, environment.features);
+    run_each(case, &mut check, context, |check, processed| {
+        let (result, custom) = match error(processed) {
+            None => (0, 0),
+            // Firedancer does not record the custom error of a precompile.
+            Some(InstructionError::Custom(_)) if precompile.is_some() => (26, 0),
+            Some(error) => (selkie_svm::error::discriminant(error) + 1, custom(error)),
         };
-        let mut environment = selkie_case::firedancer::environment(features, &all);
-        runtime::load_programs(&mut environment, &all);
-        Self {
-            instruction,
-            accounts: keys.into_iter().map(account).collect(),
-            environment,
-            compute_unit_limit: given.compute_unit_limit,
-            is_another_build: false,
+        check.same("result", expected.result, result);
+        check.same("custom", expected.custom, custom);
+        if !is_another_build {
+            let left = processed.compute_unit_limit.saturating_sub(processed.compute_units);
+            check.same("cu_left", expected.cu_left, left);
         }
-    }
-
-    /// Returns the owner of an account.
-    pub(crate) fn owner(&self, key: &Pubkey) -> Option<Pubkey> {
-        self.accounts.iter().find(|(known, _)| known == key).map(|(_, account)| account.owner)
-    }
-
-    /// Processes the instruction with each requested engine.
-    pub(crate) fn check(
-        &self,
-        check: &mut Check,
-        context: &Context,
-        compare: impl Fn(&mut Check, &InstructionResult),
-    ) -> Result<(), BadVector> {
-        for (single, engine) in context.engine().each_of_runtime() {
-            check.set_prefix(single.prefix());
-            let compute_unit_limit = self.compute_unit_limit;
-            let budget = ComputeBudget { compute_unit_limit, heap_bytes: HEAP_BYTES };
-            let options = Options { budget, engine };
-            let (instruction, accounts) = (&self.instruction, &self.accounts);
-            let receipt =
-                process_instruction(instruction, accounts, &self.environment, &options, None);
-            compare(check, &receipt.map_err(|error| error.to_string())?);
+        let returned = processed.return_data.as_ref().map_or(&[][..], |it| &it.data);
+        check.same("ret", hex(&expected.ret.0), hex(returned));
+        // Changes of a failed instruction are rolled back, and differ between implementations.
+        if expected.result == 0 {
+            for state in &expected.accounts {
+                let got = after(processed, &state.0.0);
+                check.same(&format!("account {}", state.0.0), Some(state), got.as_ref());
+            }
         }
-        Ok(())
-    }
-
-    /// Processes the instruction and compares its result, the compute units left, the return data
-    /// and, if it is to succeed, the accounts.
-    pub(crate) fn judge(
-        &self,
-        expected: &Expected,
-        context: &Context,
-    ) -> Result<Verdict, BadVector> {
-        let mut check = Check::default();
-        let is_precompile = {
-            let precompiles = &self.environment.precompiles;
-            precompiles.get(&self.instruction.program_id, self.environment.features).is_some()
-        };
-        self.check(&mut check, context, |check, receipt| {
-            let (result, custom) = match &receipt.result {
-                Ok(()) => (0, 0),
-                // Firedancer does not record the custom error of a precompile.
-                Err(InstructionError::Custom(_)) if is_precompile => (26, 0),
-                Err(error) => (error::discriminant(error) + 1, custom(error)),
-            };
-            check.same("result", expected.result, result);
-            check.same("custom", expected.custom, custom);
-            if !self.is_another_build {
-                check.same(
-                    "cu_left",
-                    expected.cu_left,
-                    self.compute_unit_limit.saturating_sub(receipt.compute_units),
-                );
-            }
-            let returned = receipt.return_data.as_ref().map_or(&[][..], |it| &it.data);
-            check.same("ret", hex(&expected.ret.0), hex(returned));
-            // Changes of a failed instruction are rolled back, and differ between implementations.
-            if expected.result == 0 {
-                for state in &expected.accounts {
-                    let got = receipt.accounts.iter().find(|(key, _)| *key == state.0.0);
-                    let got = got.map(|(key, account)| State::new(*key, account));
-                    check.same(&format!("account {}", state.0.0), Some(state), got.as_ref());
-                }
-            }
-        })?;
-        check.finish()
-    }
+    })?;
+    check.finish()
 }
 
 fn custom(error: &InstructionError) -> u32 {
     match error {
         InstructionError::Custom(number) => *number,
         _ => 0,
-    }
-}
-
-/// Returns the instruction of a fixture, with addresses instead of account indices.
-pub(crate) fn instruction(given: &Given) -> Instruction {
-    let meta = |it: &selkie_fixture::InstructionAccount| AccountMeta {
-        pubkey: given.accounts.get(it.index).map(|account| account.address).unwrap_or_default(),
-        is_signer: it.is_signer,
-        is_writable: it.is_writable,
-    };
-    Instruction {
-        program_id: given.program_id,
-        accounts: given.instruction_accounts.iter().map(meta).collect(),
-        data: given.data.clone(),
     }
 }

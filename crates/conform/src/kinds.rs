@@ -1,5 +1,7 @@
 //! The table of kinds of vectors: one row each.
 
+use core::fmt;
+
 use serde_json::Value;
 
 use crate::{
@@ -115,13 +117,23 @@ pub fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
 const NOT_YET: &[(&str, &str)] = &[("Firedancer fixture", "fixture")];
 
 /// Returns the kind of a line, or the reason to skip it.
-pub(crate) fn kind_of(line: &Value) -> Result<&'static Kind, String> {
+pub(crate) fn kind_of(line: &Value) -> Result<&'static Kind, UnknownKind> {
     KINDS.iter().find(|kind| (kind.matches)(line)).ok_or_else(|| {
         let known = NOT_YET.iter().find(|(_, field)| line.get(field).is_some());
         let name = known.map(|(name, _)| *name).or_else(|| line.get("kind")?.as_str());
-        name.map_or_else(
-            || "the line has no known kind".to_owned(),
-            |name| format!("kind {name} is not supported yet"),
-        )
+        UnknownKind(name.map(str::to_owned))
     })
+}
+
+/// A line of no kind in the table, with what it calls its kind.
+#[derive(Debug)]
+pub(crate) struct UnknownKind(Option<String>);
+
+impl fmt::Display for UnknownKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            None => f.write_str("the line has no known kind"),
+            Some(name) => write!(f, "kind {name} is not supported yet"),
+        }
+    }
 }

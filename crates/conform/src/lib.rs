@@ -76,5 +76,5 @@ pub use crate::{
     engine::Engine,
     kinds::{KINDS, Kind},
     runner::{Failure, FileReport, KindReport, Options, Progress, Report, Tally, run},
-    verdict::{BadVector, Difference, Verdict},
+    verdict::{BadVector, Difference, Missing, Verdict},
 };

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 
 use selkie_svm::{AccountMeta, Instruction, Loader, Pubkey};
 
-/// Sets the privileges of each account to those in a transaction of this one instruction, and returns
-/// the accounts of the transaction.
-pub(crate) fn compile(instruction: &mut Instruction) -> Vec<Pubkey> {
+/// Sets the privileges of each account to those in a transaction of this one instruction.
+pub(crate) fn compile(instruction: &mut Instruction) {
     let program = instruction.program_id;
     let mut rights: BTreeMap<Pubkey, (bool, bool)> = BTreeMap::new();
     rights.insert(program, (false, false));
@@ -24,10 +23,6 @@ pub(crate) fn compile(instruction: &mut Instruction) -> Vec<Pubkey> {
     for AccountMeta { pubkey, is_signer, is_writable } in &mut instruction.accounts {
         (*is_signer, *is_writable) = rights.get(pubkey).copied().unwrap_or_default();
     }
-    let mut keys: Vec<_> = rights.into_iter().collect();
-    // Signers come first; within signers and within others, writable accounts come first.
-    keys.sort_by_key(|(_, (is_signer, is_writable))| (!is_signer, !is_writable));
-    keys.into_iter().map(|(key, _)| key).collect()
 }
 
 #[cfg(test)]
@@ -42,21 +37,20 @@ mod tests {
         AccountMeta { pubkey: key(byte), is_signer, is_writable }
     }
 
-    fn compiled(accounts: Vec<AccountMeta>) -> (Vec<AccountMeta>, Vec<Pubkey>) {
+    fn compiled(accounts: Vec<AccountMeta>) -> Vec<AccountMeta> {
         let mut instruction = Instruction { program_id: key(9), accounts, data: vec![] };
-        let keys = compile(&mut instruction);
-        (instruction.accounts, keys)
+        compile(&mut instruction);
+        instruction.accounts
     }
 
     #[test]
     fn every_mention_of_an_account_has_its_combined_privileges() {
-        let (metas, keys) = compiled(vec![
+        let metas = compiled(vec![
             meta(3, false, false),
             meta(2, true, false),
             meta(1, false, true),
             meta(2, false, true),
         ]);
-        assert_eq!(keys, [2, 1, 3, 9].map(key));
         assert_eq!(
             metas,
             [meta(3, false, false), meta(2, true, true), meta(1, false, true), meta(2, true, true)]
@@ -66,8 +60,8 @@ mod tests {
     #[test]
     fn an_invoked_program_is_writable_only_beside_the_upgradeable_loader() {
         let program = meta(9, false, true);
-        assert!(!compiled(vec![program.clone()]).0[0].is_writable);
+        assert!(!compiled(vec![program.clone()])[0].is_writable);
         let loader = AccountMeta::new_readonly(Loader::V3.address(), false);
-        assert!(compiled(vec![program, loader]).0[0].is_writable);
+        assert!(compiled(vec![program, loader])[0].is_writable);
     }
 }

@@ -4,12 +4,12 @@
 //! instead: they behave the same except for compute units, which are not compared.
 
 use selkie_fixture::InstructionFixture;
-use selkie_svm::{Account, FeatureSet, Loader, Program, Pubkey, Purpose, elf_environment, error};
+use selkie_svm::{Account, Loader, Pubkey, error};
 
 use crate::{
     BadVector, Check, Context, Verdict,
     features::FeatureIds,
-    instr::{Case, State},
+    instr::{self, State},
     runtime,
     vector::hex,
 };
@@ -30,42 +30,35 @@ pub(crate) fn judge(fixture: &InstructionFixture, context: &Context) -> Result<V
     };
     let elf = match context.elf(file) {
         Ok(elf) => elf,
-        Err(why) => return Ok(Verdict::Skipped(why)),
+        Err(why) => return Ok(why.into()),
     };
     let ids: FeatureIds = input.features.iter().copied().collect();
     let features = ids.features();
-    let mut case = Case::new(input, features);
-    let program = program(&elf, features)?;
-    case.environment.programs.insert(id, program);
-    if let Some((_, account)) = case.accounts.iter_mut().find(|(key, _)| *key == id) {
-        let owner = Loader::V3.address();
-        *account = Account { lamports: 1, owner, executable: true, ..Account::default() };
-    }
+    let mut case = instr::case(input, features);
+    let program = Account {
+        lamports: 1,
+        data: elf.to_vec(),
+        owner: Loader::V2.address(),
+        executable: true,
+        ..Account::default()
+    };
+    case.accounts.set(id, program.into());
     let mut check = Check::default();
-    case.check(&mut check, context, |check, receipt| {
+    instr::run_each(&case, &mut check, context, |check, processed| {
         let result = match expected.result {
             0 => Ok(()),
             r0 => error::from_return_value(r0).map_or(Ok(()), Err),
         };
-        check.same("program_result", result, receipt.result.clone());
-        let returned = receipt.return_data.as_ref().map_or(&[][..], |it| &it.data);
+        check.same("program_result", result, instr::error(processed).cloned().map_or(Ok(()), Err));
+        let returned = processed.return_data.as_ref().map_or(&[][..], |it| &it.data);
         check.same("return_data", hex(&expected.return_data), hex(returned));
         for given in &expected.accounts {
             let (address, account) = runtime::account(given);
             // Accounts outside of the instruction do not change.
-            let got = receipt.accounts.iter().find(|(key, _)| *key == address);
-            let got = got.map_or_else(
-                || State::new(address, &account),
-                |(key, account)| State::new(*key, account),
-            );
+            let got =
+                instr::after(processed, &address).unwrap_or_else(|| State::new(address, &account));
             check.same(&format!("account {address}"), State::new(address, &account), got);
         }
     })?;
     check.finish()
-}
-
-fn program(elf: &[u8], features: FeatureSet) -> Result<Program, BadVector> {
-    let against = elf_environment(features, Purpose::Execution);
-    let program = Program::load(elf, Loader::V3, &against).map_err(|error| error.to_string())?;
-    Ok(program.for_features(features))
 }

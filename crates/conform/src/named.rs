@@ -9,7 +9,9 @@ use selkie_svm::syscalls;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{BadVector, Check, Context, Verdict, features::FeatureIds, instr, rules, syscall_case};
+use crate::{
+    BadVector, Check, Context, Missing, Verdict, features::FeatureIds, instr, rules, syscall_case,
+};
 
 #[derive(Deserialize)]
 struct Line<E> {
@@ -21,7 +23,7 @@ struct Line<E> {
 
 impl<E> Line<E> {
     /// Returns the fixture, or the reason to skip the vector.
-    fn fixture(&self, context: &Context) -> Result<Result<Fixture, String>, BadVector> {
+    fn fixture(&self, context: &Context) -> Result<Result<Fixture, Missing>, BadVector> {
         match context.fixture(&self.fixture) {
             Ok(bytes) => match Fixture::read(&bytes) {
                 Ok(fixture) => Ok(Ok(fixture)),
@@ -67,10 +69,10 @@ pub fn judge_instr(line: &Value, context: &Context) -> Result<Verdict, BadVector
     let given = match line.fixture(context)? {
         Ok(Fixture::Instruction(fixture)) => fixture.input,
         Ok(_) => return Err(BadVector("the fixture is of another kind".to_owned())),
-        Err(why) => return Ok(Verdict::Skipped(why)),
+        Err(why) => return Ok(why.into()),
     };
     let ids = line.features(&given.features, context)?;
-    instr::Case::new(&given, ids.features()).judge(&line.exp, context)
+    instr::judge(&instr::case(&given, ids.features()), &line.exp, false, context)
 }
 
 /// Calls the syscall and compares the result.
@@ -82,13 +84,14 @@ pub fn judge_syscall(line: &Value, context: &Context) -> Result<Verdict, BadVect
     let given = match line.fixture(context)? {
         Ok(Fixture::Syscall(fixture)) => fixture.input,
         Ok(_) => return Err(BadVector("the fixture is of another kind".to_owned())),
-        Err(why) => return Ok(Verdict::Skipped(why)),
+        Err(why) => return Ok(why.into()),
     };
     let ids = line.features(&given.instruction.features, context)?;
     let Some(syscall) = syscalls::find(&given.name) else {
         return Ok(Verdict::Skipped(format!("syscall {} is not supported yet", given.name)));
     };
     let mut check = Check::default();
-    syscall_case::Case::new(&given, syscall, ids.features())?.check(&mut check, &line.exp)?;
+    syscall_case::SyscallCase::new(&given, syscall, ids.features())?
+        .check(&mut check, &line.exp)?;
     Ok(rules::explain(check.finish()?, &ids, &given.name))
 }

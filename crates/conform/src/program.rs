@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Check, Context, Verdict, check::bytes, config::SuiteConfig, context,
+    BadVector, Check, Context, Missing, Verdict, check::bytes, config::SuiteConfig, context,
     vector::file_name,
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct ProgramCase {
 /// The reason why a vector has no program to run.
 pub(crate) enum NoProgram {
     /// The file is missing: the vector is skipped for this reason.
-    Missing(String),
+    Missing(Missing),
     /// The loader rejects the file.
     Rejected(ElfError),
 }
@@ -47,7 +47,7 @@ impl NoProgram {
     /// Returns the verdict of a vector that expects a program.
     pub(crate) fn verdict(self) -> Result<Verdict, BadVector> {
         match self {
-            Self::Missing(why) => Ok(Verdict::Skipped(why)),
+            Self::Missing(why) => Ok(why.into()),
             Self::Rejected(error) => {
                 let mut check = Check::default();
                 check.differ("load", "a program", error);
@@ -92,21 +92,21 @@ impl ProgramCase {
         Arc::new(Syscalls::new(self.syscalls.iter().map(String::as_str)))
     }
 
-    fn decode(&self, text: &str) -> Result<Executable, String> {
+    fn decode(&self, text: &str) -> Result<Executable, BadVector> {
         let version = Version::from_e_flags(self.sbpf_version)
             .ok_or_else(|| format!("unknown sBPF version {}", self.sbpf_version))?;
         let mut functions = Functions::default();
         for (key, pc, name) in &self.functions {
-            functions.register(*key, *pc, name.as_str()).map_err(|error| error.to_string())?;
+            functions.register(*key, *pc, name.as_str()).map_err(BadVector::of)?;
         }
         // A program without a function `entrypoint` gets one (anza sbpf: `elf.rs`,
         // `new_from_text_bytes`).
         if !functions.iter().any(|(_, function)| function.name == ENTRYPOINT) {
             let key = if version.static_calls() { self.entry_pc } else { ENTRYPOINT_KEY };
             let added = functions.register(key, self.entry_pc, ENTRYPOINT);
-            added.map_err(|error| error.to_string())?;
+            added.map_err(BadVector::of)?;
         }
         Executable::from_text(version, bytes(text)?, self.entry_pc, functions, self.syscalls())
-            .map_err(|error| error.to_string())
+            .map_err(BadVector::of)
     }
 }

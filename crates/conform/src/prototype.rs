@@ -3,16 +3,13 @@
 //! Each prototype had its own address and behaved like the loader, except for compute units,
 //! addresses derived from its own, and the cases in [`Prototype::differences`].
 
+use std::sync::Arc;
+
 use prost::Message;
 use selkie_fixture::{Instruction, InstructionFixture, firedancer};
 use selkie_svm::{Feature, FeatureSet, Loader, NATIVE_LOADER, Pubkey};
 
-use crate::{
-    BadVector, Context, Verdict,
-    features::FeatureIds,
-    fixture_kind::FixtureKind,
-    instr::{self, Case},
-};
+use crate::{BadVector, Context, Verdict, features::FeatureIds, fixture_kind::FixtureKind, instr};
 
 /// A loader written as a program.
 pub(crate) struct Prototype {
@@ -95,15 +92,16 @@ impl Prototype {
         self.replace(&mut fixture);
         let InstructionFixture { input, output } = &fixture;
         let ids: FeatureIds = input.features.iter().copied().collect();
-        let mut case = Case::new(input, self.features(ids.features()));
-        case.is_another_build = true;
+        let mut case = instr::case(input, self.features(ids.features()));
+        let sysvars = &mut Arc::make_mut(&mut case.environment).sysvars;
         if let Some(slot) = slot(bytes)
-            && let Some(mut clock) = case.environment.sysvars.clock()
+            && let Some(mut clock) = sysvars.clock()
         {
             clock.slot = slot;
-            case.environment.sysvars.set_clock(&clock);
+            sysvars.set_clock(&clock);
         }
-        let verdict = case.judge(&instr::Expected::recorded(output), context)?;
+        let expected = instr::Expected::recorded(output);
+        let verdict = instr::judge(&case, &expected, true, context)?;
         let Verdict::Failed(_) = verdict else { return Ok(verdict) };
         let difference = self.differences.iter().find(|it| (it.concerns)(input, number));
         Ok(difference.map_or(verdict, |it| Verdict::Skipped(it.reason.to_owned())))

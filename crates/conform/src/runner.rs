@@ -8,6 +8,7 @@ use core::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io,
     ops::AddAssign,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -218,7 +219,7 @@ impl Run<'_> {
         let path = unit.path();
         let (content, context) = match self.prepare(unit, named) {
             Ok(prepared) => prepared,
-            Err(why) => return FileReport::unreadable(path, &why),
+            Err(why) => return FileReport::unreadable(path, &why.to_string()),
         };
         let items = content.items();
         let run = FileRun { path, items: &items, context: &context, progress: self.progress };
@@ -231,14 +232,13 @@ impl Run<'_> {
         report
     }
 
-    fn prepare(&self, unit: &Unit, named: &Named) -> Result<(Content, Context), String> {
-        let content = Content::read(unit, named).map_err(|error| error.to_string())?;
+    fn prepare(&self, unit: &Unit, named: &Named) -> Result<(Content, Context), Unprepared> {
+        let content = Content::read(unit, named).map_err(Unprepared::Content)?;
         let file = match unit {
             Unit::File(file) => file.clone(),
             Unit::Fixtures(folder, _) => folder.join("fixtures"),
         };
-        let context = Context::new(&file, Arc::clone(&self.elfs));
-        let context = context.map_err(|error| error.to_string())?;
+        let context = Context::new(&file, Arc::clone(&self.elfs)).map_err(Unprepared::Context)?;
         Ok((content, context.with_engine(self.engine)))
     }
 }
@@ -300,7 +300,7 @@ impl FileRun<'_> {
         };
         let id = ["id", "name", "fixture"].iter().find_map(|field| value.get(field)?.as_str());
         let (kind, verdict) = match kind_of(&value) {
-            Err(why) => (UNKNOWN, Verdict::Skipped(why)),
+            Err(why) => (UNKNOWN, Verdict::Skipped(why.to_string())),
             Ok(kind) => (kind.name, catch_failures(|| (kind.judge)(&value, self.context))),
         };
         Judged { line, id: id.map(str::to_owned), kind, verdict }
@@ -308,15 +308,46 @@ impl FileRun<'_> {
 }
 
 /// Reads the JSON of a vector.
-fn read(line: &[u8]) -> Result<Value, String> {
-    // A parsed value takes up to a hundred times the memory of its text. This counts separators
-    // inside of strings too, but the largest vector has a thousand.
-    const SEPARATORS_MAX: usize = 1 << 16;
+fn read(line: &[u8]) -> Result<Value, Unread> {
     let separators = line.iter().filter(|byte| b",:[{".contains(byte)).count();
     if separators > SEPARATORS_MAX {
-        return Err(format!("a vector of more than {SEPARATORS_MAX} values"));
+        return Err(Unread::TooManyValues);
     }
-    serde_json::from_slice(line).map_err(|error| format!("not JSON: {error}"))
+    serde_json::from_slice(line).map_err(Unread::Json)
+}
+
+/// The most separators in a vector. A parsed value takes up to a hundred times the memory of its text.
+/// Separators inside of strings count too, but the largest vector has a thousand.
+const SEPARATORS_MAX: usize = 1 << 16;
+
+/// Why a line was not read.
+enum Unread {
+    TooManyValues,
+    Json(serde_json::Error),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyValues => write!(f, "a vector of more than {SEPARATORS_MAX} values"),
+            Self::Json(error) => write!(f, "not JSON: {error}"),
+        }
+    }
+}
+
+/// Why no vector of a file can be judged: its content, or what stands beside it, is unreadable.
+enum Unprepared {
+    Content(io::Error),
+    Context(BadVector),
+}
+
+impl fmt::Display for Unprepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Content(error) => error.fmt(f),
+            Self::Context(error) => error.fmt(f),
+        }
+    }
 }
 
 /// Returns the verdict of `judge`; an error or a panic is a failure. The other vectors still run.

@@ -1,8 +1,11 @@
 //! The runtime environment of vectors: builtin programs, and programs in accounts.
 
+use std::sync::Arc;
+
+use selkie_case::Case;
 use selkie_svm::{
-    Account, AccountSharedData, Environment, FeatureSet, ProgramEntry, Pubkey, Release, Sysvars,
-    account::AccountStore, program_cache::ProgramCache,
+    Account, Environment, FeatureSet, ProgramEntry, Pubkey, Release, Sysvars,
+    program_cache::ProgramCache,
 };
 
 /// Returns an environment with these features and sysvars, of the release that made the vectors.
@@ -10,28 +13,20 @@ pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment
     Environment { release: Release::V4_2, sysvars, ..selkie_builtins::environment(features) }
 }
 
-/// The accounts of a fixture as a store; those without lamports do not exist.
-struct FixtureAccounts<'a>(&'a [(Pubkey, Account)]);
-
-impl AccountStore for FixtureAccounts<'_> {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        let account = self.0.iter().find(|(known, _)| known == key);
-        account
-            .filter(|(_, account)| account.lamports > 0)
-            .map(|(_, account)| account.clone().into())
-    }
-}
-
-/// Loads the programs among these accounts into the environment.
-pub(crate) fn load_programs(environment: &mut Environment, accounts: &[(Pubkey, Account)]) {
-    let (slot, features) = (environment.slot(), environment.features);
-    let (cache, store) = (ProgramCache::new(), FixtureAccounts(accounts));
-    for (key, account) in accounts {
-        let entry = cache.get(key, &account.clone().into(), &store, slot, features);
-        if let Some(ProgramEntry::Loaded(program)) = entry {
-            environment.programs.insert(*key, program);
-        }
-    }
+/// Loads the programs among a case's accounts into its environment, for calls without a transaction.
+pub(crate) fn load_programs(case: &mut Case) {
+    let (slot, features) = (case.environment.slot(), case.environment.features);
+    let cache = ProgramCache::new();
+    let programs: Vec<_> = case
+        .accounts
+        .iter()
+        .filter_map(|(key, account)| match cache.get(key, account, case, slot, features)? {
+            ProgramEntry::Loaded(program) => Some((*key, program)),
+            _ => None,
+        })
+        .collect();
+    let environment = Arc::make_mut(&mut case.environment);
+    programs.into_iter().for_each(|(key, program)| environment.programs.insert(key, program));
 }
 
 /// Converts an account of a fixture. Its rent epoch is ignored: all accounts have the same today.

@@ -3,6 +3,9 @@
 //! The calling program is an `exit` of V0. As in agave's harness, logs and return data are not
 //! compared.
 
+use std::sync::Arc;
+
+use selkie_case::{Case, INSTRUCTION_BUDGET};
 use selkie_elf::{Executable, Functions};
 use selkie_fixture::{Syscall as Given, SyscallFixture};
 use selkie_isa::{
@@ -10,14 +13,15 @@ use selkie_isa::{
     layout::{BYTECODE_START, HEAP_START, INPUT_START, STACK_START},
 };
 use selkie_svm::{
-    Account, ComputeBudget, Environment, Feature, FeatureSet, Instruction, InstructionError,
-    Invocation, Loader, Program, Pubkey, ReturnData, Syscall, SyscallError, error,
+    Account, ComputeBudget, Feature, FeatureSet, InstructionError, Invocation, Loader, Program,
+    Pubkey, ReadableAccount as _, ReturnData, Syscall, SyscallError, error,
 };
 use selkie_vm::{Config, MemoryMap, Region, Trap};
 use serde::Deserialize;
 
 use crate::{
     BadVector, Check, instr,
+    runtime::load_programs,
     vector::{Hex64, xxh64},
 };
 
@@ -27,13 +31,10 @@ const TEXT: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
 /// The maximum size in bytes of the heap.
 const HEAP_BYTES_MAX: u64 = 256 * 1024;
 
-/// A syscall with the state before it.
-pub(crate) struct Case {
+/// A syscall with its memory, and the case whose instruction calls it.
+pub(crate) struct SyscallCase {
+    pub(crate) case: Case,
     pub(crate) syscall: &'static Syscall,
-    pub(crate) environment: Environment,
-    pub(crate) instruction: Instruction,
-    pub(crate) accounts: Vec<(Pubkey, Account)>,
-    pub(crate) compute_unit_limit: u64,
     pub(crate) arguments: [u64; 5],
     pub(crate) heap_bytes: u64,
     pub(crate) heap: Vec<u8>,
@@ -95,27 +96,24 @@ pub(crate) fn program(loader: Loader, features: FeatureSet) -> Result<Program, B
     Ok(program.for_features(features))
 }
 
-impl Case {
+impl SyscallCase {
     /// Prepares the syscall of a fixture.
     pub(crate) fn new(
         given: &Given,
         syscall: &'static Syscall,
         features: FeatureSet,
     ) -> Result<Self, BadVector> {
-        let case = instr::Case::new(&given.instruction, features);
-        let program_id = case.instruction.program_id;
+        let mut case = instr::case(&given.instruction, features);
+        let program_id = given.instruction.program_id;
         // An account that is not a program is invoked like a program of loader v3.
-        let loader = case.owner(&program_id).and_then(|owner| Loader::of(&owner));
-        let loader = loader.unwrap_or(Loader::V3);
-        let instr::Case { instruction, accounts, mut environment, compute_unit_limit, .. } = case;
-        environment.programs.insert(program_id, program(loader, features)?);
+        let loader = case.accounts.get(&program_id).and_then(|it| Loader::of(it.owner()));
+        let program = program(loader.unwrap_or(Loader::V3), features)?;
+        load_programs(&mut case);
+        Arc::make_mut(&mut case.environment).programs.insert(program_id, program);
         let return_data = given.return_data.clone();
         Ok(Self {
+            case,
             syscall,
-            environment,
-            instruction,
-            accounts,
-            compute_unit_limit,
             arguments: given.arguments,
             heap_bytes: given.heap_bytes,
             heap: given.heap.clone(),
@@ -127,7 +125,7 @@ impl Case {
 
     /// Whether accounts have memory regions of their own. Frames have no gaps then.
     fn has_account_regions(&self) -> bool {
-        self.environment.features.has(Feature::VirtualAddressSpaceAdjustments)
+        self.case.environment.features.has(Feature::VirtualAddressSpaceAdjustments)
     }
 
     fn config(&self) -> Config {
@@ -147,9 +145,13 @@ impl Case {
 
     /// Invokes the instruction up to the point where its program would run.
     fn invoke(&self, heap_bytes: u32) -> Result<Invocation<'_>, BadVector> {
-        let budget = ComputeBudget { compute_unit_limit: self.compute_unit_limit, heap_bytes };
-        let invocation =
-            Invocation::enter(&self.instruction, &self.accounts, &self.environment, budget);
+        let Case { accounts, environment, options, .. } = &self.case;
+        let budget = options.budget.unwrap_or(INSTRUCTION_BUDGET);
+        let budget = ComputeBudget { heap_bytes, ..budget };
+        let accounts: Vec<(Pubkey, Account)> =
+            accounts.iter().map(|(key, account)| (*key, account.clone().into())).collect();
+        let instruction = instr::instruction(&self.case)?;
+        let invocation = Invocation::enter(instruction, &accounts, environment, budget);
         let mut invocation = invocation.map_err(|error| error.to_string())?;
         if let Some(return_data) = &self.return_data {
             invocation.set_return_data(return_data.clone());

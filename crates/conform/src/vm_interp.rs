@@ -98,7 +98,7 @@ struct Memory {
 }
 
 impl Case {
-    fn executable(&self, version: Version) -> Result<Executable, String> {
+    fn executable(&self, version: Version) -> Result<Executable, BadVector> {
         let text = bytes(&self.text)?;
         let ro = bytes(&self.ro)?;
         let read_only = if version.strict_elf() {
@@ -109,15 +109,13 @@ impl Case {
         let mut functions = Functions::default();
         if !version.static_calls() {
             for &pc in &self.fns {
-                functions.register(pc_key(pc), pc, "").map_err(|error| error.to_string())?;
+                functions.register(pc_key(pc), pc, "").map_err(BadVector::of)?;
             }
-            functions
-                .register(ENTRYPOINT_KEY, self.entry, ENTRYPOINT)
-                .map_err(|error| error.to_string())?;
+            functions.register(ENTRYPOINT_KEY, self.entry, ENTRYPOINT).map_err(BadVector::of)?;
         }
         let syscalls = Arc::new(Syscalls::new(STUBS.iter().map(|(name, _)| *name)));
         Executable::from_parts(version, text, self.entry, read_only, functions, syscalls)
-            .map_err(|error| error.to_string())
+            .map_err(BadVector::of)
     }
 
     fn check(&self, engine: Engine) -> Result<Verdict, BadVector> {
@@ -224,7 +222,7 @@ impl Case {
         check: &mut Check,
         state: &EndState,
         result: &Result<u64, Trap>,
-    ) -> Result<(), String> {
+    ) -> Result<(), BadVector> {
         if matches!(result, Err(Trap::ExceededMaxInstructions)) {
             // No compute units are left; vectors may omit the 0.
             check.same("cu_left", self.exp.cu_left.unwrap_or_default(), state.remaining);
@@ -250,10 +248,11 @@ impl Case {
 const EXCEEDED: u64 = 9;
 
 /// Returns a buffer of `len` bytes that begins with a prefix in hex; the rest is zero.
-pub(crate) fn filled(len: usize, prefix: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn filled(len: usize, prefix: &str) -> Result<Vec<u8>, BadVector> {
     let mut buffer = bytes(prefix)?;
     if buffer.len() > len {
-        return Err(format!("a prefix of {} bytes for {len} bytes of memory", buffer.len()));
+        let why = format!("a prefix of {} bytes for {len} bytes of memory", buffer.len());
+        return Err(BadVector(why));
     }
     buffer.resize(len, 0);
     Ok(buffer)

@@ -3,13 +3,18 @@
 //!
 //! The calling program has the address 0707..07.
 
-use selkie_svm::{AccountMeta, Instruction, Loader, Pubkey, ReturnData, Syscall, syscalls};
+use std::sync::Arc;
+
+use selkie_case::{Case, CaseOptions, INSTRUCTION_BUDGET, Input};
+use selkie_svm::{
+    AccountMeta, ComputeBudget, Instruction, Loader, Pubkey, ReturnData, Syscall, syscalls,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
     BadVector, Check, Context, Verdict, runtime,
-    syscall_case::{Case, Expected, program},
+    syscall_case::{Expected, SyscallCase, program},
     vector::{Hex, Hex64, Key, VectorAccount, is_kind},
 };
 
@@ -70,7 +75,7 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
 }
 
 impl Vector {
-    fn case(self, syscall: &'static Syscall, context: &Context) -> Result<Case, BadVector> {
+    fn case(self, syscall: &'static Syscall, context: &Context) -> Result<SyscallCase, BadVector> {
         let loaders = ["v1", "v2", "v3", "v4"].into_iter().zip(Loader::ALL);
         let loader = loaders.into_iter().find(|(name, _)| *name == self.loader);
         let (_, loader) = loader.ok_or_else(|| format!("unknown loader {}", self.loader))?;
@@ -81,9 +86,6 @@ impl Vector {
             // Setting fails only for accounts that are not sysvars.
             let _ = sysvars.set(*address, &account.data);
         }
-        let mut environment = runtime::environment(features, sysvars);
-        runtime::load_programs(&mut environment, &accounts);
-        environment.programs.insert(PROGRAM, program(loader, features)?);
         let meta = |(Key(pubkey), is_signer, is_writable): &(Key, bool, bool)| AccountMeta {
             pubkey: *pubkey,
             is_signer: *is_signer,
@@ -97,12 +99,24 @@ impl Vector {
         let mut arguments = [0; 5];
         arguments.iter_mut().zip(&self.args).for_each(|(argument, given)| *argument = given.0);
         let return_data = self.return_data;
-        Ok(Case {
+        let budget = ComputeBudget { compute_unit_limit: self.cu, ..INSTRUCTION_BUDGET };
+        let mut case = Case {
+            environment: Arc::new(runtime::environment(features, sysvars)),
+            accounts: accounts
+                .into_iter()
+                .rev()
+                .map(|(key, account)| (key, account.into()))
+                .collect(),
+            input: Input::Instructions { instructions: vec![instruction], given: Vec::new() },
+            options: CaseOptions { budget: Some(budget), ..CaseOptions::default() },
+            ..Case::default()
+        };
+        runtime::load_programs(&mut case);
+        let program = program(loader, features)?;
+        Arc::make_mut(&mut case.environment).programs.insert(PROGRAM, program);
+        Ok(SyscallCase {
+            case,
             syscall,
-            environment,
-            instruction,
-            accounts,
-            compute_unit_limit: self.cu,
             arguments,
             heap_bytes: self.heap_max,
             heap: self.heap.0,

@@ -103,8 +103,9 @@ impl CallSequence {
             return Err(CallSequenceError(why));
         }
         let call = |(index, call)| {
-            parse_call(call, actions)
-                .map_err(|why| CallSequenceError(format!("calls[{index}]: {why}")))
+            parse_call(call, actions).map_err(|CallSequenceError(why)| {
+                CallSequenceError(format!("calls[{index}]: {why}"))
+            })
         };
         Ok(Self { calls: calls.iter().enumerate().map(call).collect::<Result<_, _>>()? })
     }
@@ -130,20 +131,19 @@ impl CallSequence {
     }
 }
 
-fn parse_call(call: &Value, actions: &[&str]) -> Result<Call, String> {
+fn parse_call(call: &Value, actions: &[&str]) -> Result<Call, CallSequenceError> {
+    let bad = |why: String| CallSequenceError(why);
     let text = |name: &str| {
         let text = call.get(name).and_then(Value::as_str);
-        text.ok_or_else(|| format!("`{name}` is not a string"))
+        text.ok_or_else(|| bad(format!("`{name}` is not a string")))
     };
     let action = text("action")?;
     let index = actions.iter().position(|it| *it == action);
-    let known = || format!("there is no action `{action}`, only {}", actions.join(", "));
-    let data = unhex(text("data")?).ok_or("`data` is not hexadecimal")?;
+    let known = || bad(format!("there is no action `{action}`, only {}", actions.join(", ")));
+    let data = unhex(text("data")?).ok_or_else(|| bad("`data` is not hexadecimal".to_owned()))?;
     if data.len() > DATA_BYTES_MAX {
-        return Err(format!(
-            "`data` has {} bytes, and {DATA_BYTES_MAX} is the maximum",
-            data.len()
-        ));
+        let len = data.len();
+        return Err(bad(format!("`data` has {len} bytes, and {DATA_BYTES_MAX} is the maximum")));
     }
     Ok(Call { action: index.ok_or_else(known)?, data })
 }

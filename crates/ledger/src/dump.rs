@@ -50,9 +50,31 @@ pub enum DumpError {
     /// It was written by a newer version: its version.
     Newer(u64),
     /// A line is invalid: its number, counted from 1, and the reason.
-    Line(u64, String),
+    Line(u64, LineError),
     /// It ends too early.
     Truncated,
+}
+
+/// Why a line of a dump is invalid.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LineError {
+    /// It is none of the lines of a dump.
+    Json(serde_json::Error),
+    /// A block is not later than the one before it.
+    BlockOrder,
+    /// A transaction does not follow its block.
+    LooseTransaction,
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(error) => error.fmt(f),
+            Self::BlockOrder => f.write_str("blocks are not in order"),
+            Self::LooseTransaction => f.write_str("a transaction is not behind its block"),
+        }
+    }
 }
 
 impl fmt::Display for DumpError {
@@ -150,8 +172,8 @@ pub fn read(from: &mut dyn Read) -> Result<Dump, DumpError> {
     let mut lines = 0_u64;
     while let Some(line) = next_line(&mut from)? {
         lines = lines.saturating_add(1);
-        let failed = |why: String| DumpError::Line(lines.saturating_add(1), why);
-        match serde_json::from_slice(&line).map_err(|error| failed(error.to_string()))? {
+        let failed = |why| DumpError::Line(lines.saturating_add(1), why);
+        match serde_json::from_slice(&line).map_err(|error| failed(LineError::Json(error)))? {
             Line::End(count) if has_header && count.saturating_add(1) == lines => return Ok(dump),
             Line::End(_) => return Err(DumpError::Truncated),
             line => {
@@ -175,19 +197,19 @@ fn next_line(from: &mut impl BufRead) -> Result<Option<Vec<u8>>, DumpError> {
 }
 
 impl Dump {
-    fn add(&mut self, line: Line) -> Result<(), String> {
+    fn add(&mut self, line: Line) -> Result<(), LineError> {
         match line {
             Line::Header(header) => self.header = *header,
             Line::Account(record) => self.accounts.push(record.into_account()),
             Line::Block(line) => {
                 if self.blocks.last().is_some_and(|last| last.slot >= line.slot) {
-                    return Err("blocks are not in order".to_owned());
+                    return Err(LineError::BlockOrder);
                 }
                 self.blocks.push(Arc::new(line.record.into_block(line.slot)));
             }
             Line::Transaction(landed) => {
                 let block = self.blocks.last_mut().filter(|block| block.slot == landed.slot);
-                let block = block.ok_or("a transaction is not behind its block")?;
+                let block = block.ok_or(LineError::LooseTransaction)?;
                 Arc::make_mut(block).transactions.push(Arc::from(landed));
             }
             Line::End(_) => {}

@@ -6,7 +6,7 @@ use selkie_bank::BankError;
 use selkie_ledger::{StoreError, dump::DumpError};
 use solana_transaction_error::TransactionError;
 
-use crate::view::Simulation;
+use crate::{source::FetchError, view::Simulation};
 
 /// An operation on a node that is not possible.
 #[derive(Debug)]
@@ -42,8 +42,8 @@ pub enum NodeError {
     Program(String),
     /// An account cannot be edited: the reason.
     Account(String),
-    /// The other cluster cannot be asked for accounts: the reason.
-    Fetch(String),
+    /// The other cluster cannot be asked for accounts.
+    Fetch(FetchError),
     /// The state before a transaction is not kept any longer.
     NotKept,
     /// The dump cannot be written or read.

@@ -98,7 +98,7 @@ pub use crate::{
     recording::RECORDED_BLOCKS_MAX,
     send::SendOptions,
     shared::Info,
-    source::Fetch,
+    source::{Fetch, FetchError},
     trace::{Frame, Trace},
     view::{EpochInfo, SimulateOptions, Simulation, View},
 };

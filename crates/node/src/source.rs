@@ -19,9 +19,21 @@ pub trait Fetch: Send + Sync + fmt::Debug {
     /// exist.
     ///
     /// # Errors
-    /// If the cluster cannot be asked: the reason.
-    fn fetch(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, String>;
+    /// If the cluster cannot be asked.
+    fn fetch(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, FetchError>;
 }
+
+/// The other cluster cannot be asked, with the reason.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FetchError(pub String);
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for FetchError {}
 
 /// Sets the slot that an account records to 0 if it is in the future.
 pub(crate) fn reset_future_slot(account: &mut AccountSharedData, now: u64) {

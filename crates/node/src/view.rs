@@ -1,8 +1,15 @@
 //! [`View`]: the state of a cluster at a commitment.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError},
+};
 
-use selkie_bank::{Bank, BankError, Outcome};
+use selkie_bank::{
+    Bank, BankError, Outcome,
+    alpenglow::{CERTIFICATE, Certificate},
+    rewards::InflationSchedule,
+};
 use selkie_ledger::{LoadedAddresses, Meta};
 use selkie_svm::{
     Engine, FeatureSet, ProcessOptions, Transaction, TransactionBudget,
@@ -249,6 +256,28 @@ impl View {
     pub fn stake(&self, vote_account: &Pubkey) -> Option<u64> {
         let epoch = self.epoch_info().epoch;
         self.bank.stakes().of(epoch).vote_accounts.get(vote_account).copied()
+    }
+
+    /// Returns how the supply grows, and the years since it began to at the start of the epoch.
+    #[must_use]
+    pub fn inflation(&self) -> (InflationSchedule, f64) {
+        self.bank.inflation()
+    }
+
+    /// Returns the stake of each vote account in an epoch, in lamports; `None` if it is not known.
+    #[must_use]
+    pub fn epoch_stakes(&self, epoch: u64) -> Option<&BTreeMap<Pubkey, u64>> {
+        self.bank.stakes().epochs.get(&epoch).map(|stake| &stake.vote_accounts)
+    }
+
+    /// Returns the certificate with which Alpenglow began; `None` before the migration.
+    #[must_use]
+    pub fn genesis_certificate(&self) -> Option<Certificate> {
+        let read = |bank: &Bank| {
+            bank.get_account(&CERTIFICATE)?;
+            Ok(Certificate::read(bank))
+        };
+        self.read(read).flatten()
     }
 
     /// Returns the active features.

@@ -5,7 +5,7 @@ mod common;
 use std::thread;
 
 use common::{Cluster, SLOT, SOL, address, cluster, cluster_with, key, sign, transfer};
-use selkie_node::{AddressQuery, Event, Finality, HistoryLimit, Options, SendOptions};
+use selkie_node::{AddressQuery, Event, FetchError, Finality, HistoryLimit, Options, SendOptions};
 use solana_commitment_config::CommitmentLevel::{Confirmed, Finalized, Processed};
 use solana_instruction::{AccountMeta, Instruction};
 use solana_keypair::Keypair;
@@ -290,7 +290,7 @@ impl selkie_node::Fetch for Elsewhere {
     fn fetch(
         &self,
         keys: &[Pubkey],
-    ) -> Result<Vec<Option<solana_account::AccountSharedData>>, String> {
+    ) -> Result<Vec<Option<solana_account::AccountSharedData>>, FetchError> {
         self.asked.lock().unwrap().extend(keys);
         Ok(keys.iter().map(|key| self.accounts.get(key).cloned()).collect())
     }
@@ -337,7 +337,7 @@ impl selkie_node::Fetch for Slow {
     fn fetch(
         &self,
         keys: &[Pubkey],
-    ) -> Result<Vec<Option<solana_account::AccountSharedData>>, String> {
+    ) -> Result<Vec<Option<solana_account::AccountSharedData>>, FetchError> {
         self.barrier.wait();
         self.barrier.wait();
         Ok(keys.iter().map(|_| Some(self.account.clone())).collect())

@@ -181,7 +181,10 @@ fn the_lattice_hash_on_disk_is_that_of_the_accounts() {
 struct Elsewhere;
 
 impl selkie_node::Fetch for Elsewhere {
-    fn fetch(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, String> {
+    fn fetch(
+        &self,
+        keys: &[Pubkey],
+    ) -> Result<Vec<Option<AccountSharedData>>, selkie_node::FetchError> {
         let account = Account { lamports: 7 * SOL, ..Account::default() };
         Ok(vec![Some(account.into()); keys.len()])
     }

@@ -25,6 +25,11 @@ impl Commitment {
         self.0.unwrap_or(CommitmentLevel::Finalized)
     }
 
+    /// Returns the commitment of a method whose default is `processed`.
+    pub(crate) fn or_processed(self) -> CommitmentLevel {
+        self.0.unwrap_or(CommitmentLevel::Processed)
+    }
+
     /// Returns the commitment for methods that know blocks alone.
     pub(crate) fn at_least_confirmed(self) -> Result<CommitmentLevel, RpcError> {
         match self.level() {
@@ -220,6 +225,24 @@ pub(crate) enum TransactionEncoding {
 }
 
 impl TransactionEncoding {
+    /// Returns the encoding of transactions that a client asks for, or `json`.
+    ///
+    /// # Errors
+    /// If it is base58, and the client knows transactions that are too long for it.
+    pub(crate) fn of_transactions(
+        wanted: Option<Self>,
+        max_version: Option<u8>,
+    ) -> Result<Self, RpcError> {
+        let encoding = wanted.unwrap_or(Self::Json);
+        let is_base58 = matches!(encoding, Self::Binary | Self::Base58);
+        if is_base58 && max_version.is_some_and(|version| version >= 1) {
+            return Err(RpcError::invalid_params(
+                "base58 encoding is not supported with maxSupportedTransactionVersion >= 1",
+            ));
+        }
+        Ok(encoding)
+    }
+
     /// Returns the name that clients use.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -250,6 +273,7 @@ pub(crate) struct TransactionConfig {
     pub(crate) encoding: Option<TransactionEncoding>,
     pub(crate) commitment: Commitment,
     pub(crate) max_supported_transaction_version: Option<u8>,
+    pub(crate) min_context_slot: Option<u64>,
 }
 
 /// The configuration of `getBlock` and `blockSubscribe`, or an encoding alone.
@@ -286,6 +310,7 @@ pub(crate) struct SimulateConfig {
     pub(crate) accounts: Option<SimulateAccounts>,
     pub(crate) min_context_slot: Option<u64>,
     pub(crate) inner_instructions: bool,
+    pub(crate) inner_instructions_encoding: Option<TransactionEncoding>,
 }
 
 /// The accounts that a simulation returns.

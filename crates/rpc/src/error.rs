@@ -52,7 +52,10 @@ pub const ERRORS: &[ErrorRow] = &[
     row(-32012, "ScanError", "{reason}", ""),
     row(-32015, "UnsupportedTransactionVersion", "Transaction version ({version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: \"maxSupportedTransactionVersion\": {version}", ""),
     row(-32016, "MinContextSlotNotReached", "Minimum context slot has not been reached", "contextSlot"),
+    row(-32017, "EpochRewardsPeriodActive", "Epoch rewards period still active at slot {slot}", "currentBlockHeight, rewardsCompleteBlockHeight, slot"),
+    row(-32018, "SlotNotEpochBoundary", "Rewards cannot be found because slot {slot} is not the epoch boundary. This may be due to gap in the queried node's local ledger or long-term storage", "slot"),
     row(-32020, "FilterTransactionNotFound", "Transaction {signature} not found", ""),
+    row(-32022, "LeaderScheduleIdentityNotFound", "Node {identity} was not in the leader schedule for specified epoch", ""),
 ];
 
 impl RpcError {
@@ -185,6 +188,29 @@ impl RpcError {
     #[must_use]
     pub fn min_context_slot_not_reached(slot: u64) -> Self {
         Self::of("MinContextSlotNotReached", &[]).with_data(json!({ "contextSlot": slot }))
+    }
+
+    /// Some rewards of the epoch are still to be distributed, up to the block of height `complete`.
+    #[must_use]
+    pub fn epoch_rewards_period_active(slot: u64, height: u64, complete: u64) -> Self {
+        Self::of("EpochRewardsPeriodActive", &[("slot", &slot.to_string())]).with_data(json!({
+            "currentBlockHeight": height,
+            "rewardsCompleteBlockHeight": complete,
+            "slot": slot,
+        }))
+    }
+
+    /// The history lacks the first block of the epoch.
+    #[must_use]
+    pub fn slot_not_epoch_boundary(slot: u64) -> Self {
+        Self::of("SlotNotEpochBoundary", &[("slot", &slot.to_string())])
+            .with_data(json!({ "slot": slot }))
+    }
+
+    /// No slot of the epoch is that of the node.
+    #[must_use]
+    pub fn leader_schedule_identity_not_found(identity: &str) -> Self {
+        Self::of("LeaderScheduleIdentityNotFound", &[("identity", identity)])
     }
 
     /// The transaction of `before` or `until` is unknown.

@@ -31,7 +31,8 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::{SinkExt as _, StreamExt as _};
 use selkie_isa::failure::{Failure, OrFailure as _};
 use selkie_node::{
-    Block, Commit, Event, Events, Fetch, Header, HistoryLimit, ManualClock, Node, Store, StoreError,
+    Block, Commit, Event, Events, Fetch, FetchError, Header, HistoryLimit, ManualClock, Node,
+    Store, StoreError,
 };
 use selkie_replay::{ReplayFile, Timeline};
 use selkie_report::{Usage, explain, flame};
@@ -167,8 +168,8 @@ fn address(word: &str) -> Pubkey {
 struct Silent;
 
 impl Fetch for Silent {
-    fn fetch(&self, _: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, String> {
-        Err("the other cluster does not answer".to_owned())
+    fn fetch(&self, _: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, FetchError> {
+        Err(FetchError("the other cluster does not answer".to_owned()))
     }
 }
 

@@ -254,6 +254,13 @@ fn the_leader_schedule_has_every_slot_of_the_epoch() {
     call(&node, "getLeaderSchedule", &format!(r#"[null,{{"identity":{own}}}]"#), &schedule);
     call(&node, "getLeaderSchedule", r#"[{"identity":null}]"#, &schedule);
     call(&node, "getLeaderSchedule", "[1000]", r#""result":null"#);
+    let other = "11111111111111111111111111111111";
+    let unknown = format!("Node {other} was not in the leader schedule for specified epoch");
+    call(&node, "getLeaderSchedule", &format!(r#"[{{"identity":"{other}"}}]"#), &unknown);
+    let vote_account = selkie_node::Options::default().vote_account;
+    let schedule = format!(r#""result":{{"{vote_account}":[{slots}]}}"#);
+    let params = format!(r#"[{{"keyByVoteAccount":true,"identity":{own}}}]"#);
+    call(&node, "getLeaderSchedule", &params, &schedule);
 }
 
 #[test]

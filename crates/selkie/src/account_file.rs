@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::Value;
+use solana_account::Account;
 use solana_pubkey::Pubkey;
 
 use crate::{json, svm::Svm};
@@ -75,7 +76,7 @@ impl Svm {
             return Err(format(format!("it has more than {VALUES_MAX} values")));
         }
         let value: Value = serde_json::from_str(text).map_err(|error| format(error.to_string()))?;
-        let (key, account) = json::read_account_file(&value).map_err(format)?;
+        let (key, account) = read(&value)?;
         let key = key.ok_or_else(|| format("`pubkey` is missing".to_owned()))?;
         self.set_account(key, account).map_err(|error| format(error.to_string()))?;
         Ok(key)
@@ -102,6 +103,49 @@ impl Svm {
         let (path, text) = (path.as_ref(), self.account_json(key)?);
         fs::write(path, text).map_err(|error| AccountFileError::File(path.to_owned(), error))
     }
+}
+
+/// Reads the output of `solana account --output json` or of RPC's `getAccountInfo`: the account
+/// and, if given, its address.
+fn read(value: &Value) -> Result<(Option<Pubkey>, Account), AccountFileError> {
+    let bad = AccountFileError::Format;
+    let key = value.get("pubkey").map(|_| key(value, "pubkey")).transpose()?;
+    let account = value.get("account").or_else(|| value.pointer("/result/value")).unwrap_or(value);
+    let data = match account.get("data") {
+        Some(Value::Array(parts)) => {
+            let part = |index: usize| parts.get(index).and_then(Value::as_str);
+            match (part(0), part(1)) {
+                (Some(text), Some("base64")) => {
+                    json::base64(text).map_err(|error| bad(format!("bad base64: {error}")))?
+                }
+                (_, encoding) => {
+                    return Err(bad(format!("`data` has encoding {encoding:?}, not base64")));
+                }
+            }
+        }
+        Some(Value::String(text)) if text.is_empty() => Vec::new(),
+        _ => {
+            let why = "`data` is not a pair of base64 text and \"base64\"";
+            return Err(bad(why.to_owned()));
+        }
+    };
+    let lamports = account.get("lamports").and_then(Value::as_u64);
+    let executable = account.get("executable").and_then(Value::as_bool).unwrap_or(false);
+    let read = Account {
+        lamports: lamports.ok_or_else(|| bad("`lamports` is not a number".to_owned()))?,
+        data,
+        owner: self::key(account, "owner")?,
+        executable,
+        // JavaScript tools round numbers beyond the precision of a double.
+        rent_epoch: account.get("rentEpoch").and_then(Value::as_u64).unwrap_or(u64::MAX),
+    };
+    Ok((key, read))
+}
+
+fn key(value: &Value, field: &str) -> Result<Pubkey, AccountFileError> {
+    let text = value.get(field).and_then(Value::as_str);
+    let key = text.and_then(|text| text.parse().ok());
+    key.ok_or_else(|| AccountFileError::Format(format!("`{field}` is not an address")))
 }
 
 #[cfg(test)]

@@ -125,6 +125,7 @@ impl Svm {
             Input::Transaction(_) | Input::Wire(_) => svm.transaction_budget = budget,
         }
         svm.is_recorded = false;
+        svm.register_files = None;
         svm
     }
 

@@ -37,8 +37,20 @@ pub struct ComputeUnitsReport(Vec<Measurement>);
 struct Measurement {
     name: String,
     /// Compute units used, or the error of a case that failed.
-    compute_units: Result<u64, String>,
+    compute_units: Result<u64, CaseError>,
 }
+
+/// The error that a case failed with, as the report has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CaseError(pub String);
+
+impl fmt::Display for CaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for CaseError {}
 
 /// A case that uses more compute units than before, or failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,7 +60,7 @@ pub struct Regression {
     /// Compute units before, if the case was in the saved report.
     pub before: Option<u64>,
     /// Compute units now, or the error.
-    pub now: Result<u64, String>,
+    pub now: Result<u64, CaseError>,
 }
 
 impl fmt::Display for Regression {
@@ -99,7 +111,7 @@ impl ComputeUnitsReport {
 
     /// Adds a case with the compute units of a receipt.
     pub fn add(&mut self, name: &str, receipt: &Receipt) -> &mut Self {
-        let compute_units = receipt.result.clone().map_err(|error| error.to_string());
+        let compute_units = receipt.result.clone().map_err(|error| CaseError(error.to_string()));
         let name = name.replace(['|', '\n'], "/");
         self.0.push(Measurement {
             name,
@@ -119,7 +131,8 @@ impl ComputeUnitsReport {
             let mut cells = line.trim_matches('|').split('|').map(str::trim);
             let name = cells.next().filter(|name| !name.is_empty());
             let (name, cell) = name.zip(cells.next()).ok_or(ComputeUnitsError::Format(number))?;
-            let compute_units = cell.replace(',', "").parse().map_err(|_| cell.to_owned());
+            let compute_units =
+                cell.replace(',', "").parse().map_err(|_| CaseError(cell.to_owned()));
             Ok(Measurement { name: name.to_owned(), compute_units })
         });
         rows.collect::<Result<_, _>>().map(Self)
@@ -229,7 +242,7 @@ mod tests {
     fn report(cases: &[(&str, Result<u64, &str>)]) -> ComputeUnitsReport {
         let case = |(name, compute_units): &(&str, Result<u64, &str>)| Measurement {
             name: (*name).to_owned(),
-            compute_units: compute_units.map_err(str::to_owned),
+            compute_units: compute_units.map_err(|why| CaseError(why.to_owned())),
         };
         ComputeUnitsReport(cases.iter().map(case).collect())
     }

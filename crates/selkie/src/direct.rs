@@ -12,7 +12,8 @@ use solana_pubkey::Pubkey;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
-    receipt::{FailureRecorder, Receipt, Stage},
+    receipt::{Receipt, Stage},
+    recorder::FailureRecorder,
     svm::Svm,
 };
 
@@ -110,7 +111,7 @@ impl Svm {
     ) -> Receipt {
         let overlay = Overlay { given, base: &self.journal.state().accounts };
         let options = Options { budget: self.instruction_budget, engine: self.engine };
-        let mut recorder = FailureRecorder::new(inspector);
+        let mut recorder = FailureRecorder::new(inspector, self.register_files.is_some());
         let (processed, message) = self.workspaces.with(|workspace| {
             process_instructions(
                 instructions,
@@ -122,6 +123,9 @@ impl Svm {
                 workspace,
             )
         });
+        if let (Some(files), Some(traces)) = (&self.register_files, recorder.traces()) {
+            files.write(traces, &[], &overlay);
+        }
         let failed_instruction = recorder.failed_instruction(&processed);
         let message = VersionedMessage::Legacy(message);
         let transaction = VersionedTransaction { signatures: Vec::new(), message }.into();

@@ -29,6 +29,7 @@
 //! | [`programs`] | the well-known programs; those of mainnet are present from the start |
 //! | [`Deployment`] | the result and cost of deploying or upgrading a program by transactions |
 //! | [`system`], [`token`], [`loader`] | constructors of common instructions |
+//! | [`registers`] | register traces as files, as `SBF_TRACE_DIR` asks for |
 //! | [`compute_units`] | a report of compute units per test case, with a check for regressions |
 
 #![forbid(unsafe_code)]
@@ -61,7 +62,10 @@ mod origin;
 mod process;
 mod program_path;
 mod receipt;
+mod recorder;
 mod recording;
+mod register_filter;
+pub mod registers;
 mod report;
 mod returned;
 mod rewards;

@@ -6,7 +6,7 @@ use selkie_svm::{
 };
 use solana_transaction_error::TransactionError;
 
-use crate::{receipt::FailureRecorder, svm::Svm};
+use crate::{recorder::FailureRecorder, svm::Svm};
 
 impl Svm {
     /// Processes a transaction and writes the result into `processed`, reusing its allocations.

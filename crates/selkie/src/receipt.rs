@@ -9,8 +9,8 @@ use std::{
 use selkie_case::Case;
 use selkie_inspect::{SourceMap, debug_file};
 use selkie_svm::{
-    AccountChange, Detail, Inspector, InvokeContext, Machine, MemoryMap, Next, Processed,
-    SignedTransaction, SyscallCall, program_cache::ProgramFile, stop::Trap,
+    AccountChange, InvokeContext, Processed, SignedTransaction, program_cache::ProgramFile,
+    stop::Trap,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
@@ -319,7 +319,7 @@ impl Receipt {
 }
 
 /// Returns the accounts of the current instruction.
-fn accounts(context: &InvokeContext<'_>) -> Vec<FailedAccount> {
+pub(crate) fn accounts(context: &InvokeContext<'_>) -> Vec<FailedAccount> {
     let all = context.instruction().accounts.iter().filter_map(|it| {
         let found = context.accounts().get(usize::from(it.index)).ok()?;
         Some(FailedAccount {
@@ -374,77 +374,5 @@ impl FailedTransaction {
 impl core::error::Error for FailedTransaction {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         Some(&self.error)
-    }
-}
-
-/// Records which instruction failed first, and forwards all events to another inspector.
-pub(crate) struct FailureRecorder<'a> {
-    failed_instruction: Option<FailedInstruction>,
-    next: Option<&'a mut dyn Inspector>,
-    /// How many top-level instructions have started.
-    started: usize,
-}
-
-impl<'a> FailureRecorder<'a> {
-    pub(crate) fn new(next: Option<&'a mut dyn Inspector>) -> Self {
-        Self { failed_instruction: None, next, started: 0 }
-    }
-
-    /// Returns the instruction that made the transaction fail; `None` if the transaction succeeded,
-    /// since a builtin program may go on after an instruction it invoked has failed.
-    pub(crate) fn failed_instruction(self, processed: &Processed) -> Option<FailedInstruction> {
-        self.failed_instruction.filter(|_| processed.result.is_err())
-    }
-}
-
-impl Inspector for FailureRecorder<'_> {
-    fn detail(&self) -> Detail {
-        self.next.as_ref().map_or(Detail::Calls, |next| next.detail())
-    }
-
-    fn before(&mut self, context: &InvokeContext<'_>) {
-        if context.stack_height() == 1 {
-            self.started = self.started.saturating_add(1);
-        }
-        if let Some(next) = &mut self.next {
-            next.before(context);
-        }
-    }
-
-    fn after(&mut self, context: &InvokeContext<'_>, result: &Result<(), InstructionError>) {
-        if let (Err(error), None) = (result, &self.failed_instruction) {
-            self.failed_instruction = Some(FailedInstruction {
-                instruction_index: self.started.saturating_sub(1),
-                stack_height: context.stack_height(),
-                program_id: context.instruction().program_id,
-                error: error.clone(),
-                accounts: accounts(context),
-            });
-        }
-        if let Some(next) = &mut self.next {
-            next.after(context, result);
-        }
-    }
-    fn instruction(&mut self, context: &InvokeContext<'_>, machine: &mut Machine<'_>) -> Next {
-        self.next.as_mut().map_or(Next::Execute, |next| next.instruction(context, machine))
-    }
-
-    fn syscall(&mut self, context: &InvokeContext<'_>, call: &SyscallCall<'_>) {
-        if let Some(next) = &mut self.next {
-            next.syscall(context, call);
-        }
-    }
-
-    fn syscall_end(
-        &mut self,
-        context: &InvokeContext<'_>,
-        call: &SyscallCall<'_>,
-        memory: &mut MemoryMap<'_>,
-        units_left: u64,
-        result: Option<u64>,
-    ) {
-        if let Some(next) = &mut self.next {
-            next.syscall_end(context, call, memory, units_left, result);
-        }
     }
 }

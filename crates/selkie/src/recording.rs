@@ -306,14 +306,14 @@ fn write_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a file at once, so that it is never seen in part.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let writer = format!("{}-{:?}", std::process::id(), thread::current().id());
     let temporary = path.with_extension(format!("{}.part", hash(writer.as_bytes())));
     fs::write(&temporary, bytes)?;
     fs::rename(&temporary, path)
 }
 
-fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

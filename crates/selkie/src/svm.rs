@@ -25,8 +25,10 @@ use crate::{
     journal::{Journal, Snapshot, SnapshotError},
     names::Given,
     origin::Origins,
-    receipt::{Evidence, FailedTransaction, FailureRecorder, Receipt, Stage},
+    receipt::{Evidence, FailedTransaction, Receipt, Stage},
+    recorder::FailureRecorder,
     recording,
+    registers::RegisterFiles,
     send::{IntoTransaction, MalformedTransaction},
     signer::Keyring,
 };
@@ -78,6 +80,8 @@ pub struct Svm {
     pub(crate) keeps_replays: bool,
     /// Whether transactions are written to the folder of recordings.
     pub(crate) is_recorded: bool,
+    /// Where registers are written, and which; `None` if they are not.
+    pub(crate) register_files: Option<Arc<RegisterFiles>>,
 }
 
 /// Shows how to debug the last transaction of a test that panics, if it failed.
@@ -145,6 +149,7 @@ impl Svm {
             keyring: Keyring::default(),
             keeps_replays: recording::is_on(),
             is_recorded: recording::is_on(),
+            register_files: RegisterFiles::of_environment(),
         }
     }
 
@@ -251,8 +256,11 @@ impl Svm {
                 return None;
             }
         };
-        let mut recorder = FailureRecorder::new(inspector);
+        let mut recorder = FailureRecorder::new(inspector, self.register_files.is_some());
         let outcome = self.process_sanitized(&transaction, &mut recorder, &mut receipt.processed);
+        if let (Some(files), Some(traces)) = (&self.register_files, recorder.traces()) {
+            files.write(traces, transaction.signatures(), &self.journal.state().accounts);
+        }
         let known_by = (*transaction.blockhash(), transaction.message_id());
         let notes = match &outcome {
             Ok(()) => Vec::new(),

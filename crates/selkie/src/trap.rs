@@ -90,6 +90,6 @@ fn instruction_at(elf: &[u8], pc: usize) -> String {
     }
 }
 
-fn open(elf: &[u8]) -> Option<Program> {
+pub(crate) fn open(elf: &[u8]) -> Option<Program> {
     Program::open_any(elf, &elf_environment(FeatureSet::all(), Purpose::Execution)).ok()
 }

@@ -6,8 +6,8 @@ use selkie::{
     programs, runtime::Processed, system, token, v0,
 };
 use selkie_case::firedancer::{
-    Inexpressible, instruction_case, instruction_differences, instruction_fixture, later_rule,
-    transaction_case, transaction_differences, transaction_fixture,
+    Inexpressible, features, instruction_case, instruction_differences, instruction_fixture,
+    later_rule, transaction_case, transaction_differences, transaction_fixture,
 };
 use selkie_fixture::{Fixture, TransactionEffects, TransactionFixture};
 use solana_account::ReadableAccount;
@@ -305,7 +305,8 @@ fn recorded_instructions_replay_with_the_same_result() {
         let case = svm.instructions_case(core::slice::from_ref(&instruction), &accounts);
         let file = instruction_fixture(&case).unwrap().to_firedancer();
         let Ok(Fixture::Instruction(fixture)) = Fixture::read(&file) else { panic!("{file:?}") };
-        let replayed = instruction_case(&fixture.input).run_once().unwrap();
+        let replayed =
+            instruction_case(&fixture.input, features(&fixture.input.features)).run_once().unwrap();
         assert_eq!(instruction_differences(&fixture, &replayed), []);
         let processed = svm.process_instruction(&instruction, &accounts);
         assert_eq!((&replayed.result, &replayed.logs), (&processed.result, &processed.logs));

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import anchor from "@anchor-lang/core";
-import { run, startNode } from "../lib.mjs";
+import { run, startNode, subscribed } from "../lib.mjs";
 
 const { AnchorError, AnchorProvider, BN, Program, Wallet, web3 } = anchor;
 const U64_MAX = new BN("18446744073709551615");
@@ -72,7 +72,7 @@ const cases = {
     const tally = await opened(program);
     const changes = program.account.tally.subscribe(tally, "confirmed");
     const change = new Promise((resolve) => changes.once("change", resolve));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await subscribed(program.provider.connection);
     await add(program, tally, 9).rpc();
     assert.equal((await change).count.toNumber(), 9);
     await program.account.tally.unsubscribe(tally);

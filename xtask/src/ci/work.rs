@@ -172,6 +172,10 @@ pub(super) fn web(setting: &Setting) -> Result<()> {
     web::in_ci(setting.with_compilers)
 }
 
+pub(super) fn playground(_: &Setting) -> Result<()> {
+    web::run(&words("--playground"))
+}
+
 pub(super) fn readers(setting: &Setting) -> Result<()> {
     let is_possible = setting.with_compilers && npm::is_installable();
     with_npm(is_possible, || readers::run(&words("--ci")))

@@ -15,14 +15,15 @@ use selkie_svm::{
 use solana_account::WritableAccount;
 use solana_sdk_ids::{incinerator, system_program};
 
-pub use self::accounts::{
-    DELEGATED_STAKES, EpochInflation, VOTE_REWARDS, VoteRewards, genesis_accounts,
+pub use self::{
+    accounts::{DELEGATED_STAKES, EpochInflation, VOTE_REWARDS, VoteRewards, genesis_accounts},
+    inflation::InflationSchedule,
+    partition::partition_of,
 };
-use self::partition::partition_of;
 pub(crate) use self::{
     accounts::{delegated_stakes, read_delegated_stakes},
     calculate::{Calculation, EpochKind, Inputs, Rules, StakeReward},
-    inflation::{Inflation, since as inflation_since},
+    inflation::{DOUBLE_DISINFLATION, Inflation, doubled_since, since as inflation_since},
 };
 use crate::{
     alpenglow::{self, active_since},

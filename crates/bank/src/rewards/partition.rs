@@ -5,7 +5,8 @@ use solana_hash::Hash;
 
 /// Returns the partition of an address among `partitions`: the SipHash-1-3 of the parent's blockhash and
 /// the address, scaled.
-pub(crate) fn partition_of(address: &Pubkey, parent_blockhash: &Hash, partitions: u64) -> u64 {
+#[must_use]
+pub fn partition_of(address: &Pubkey, parent_blockhash: &Hash, partitions: u64) -> u64 {
     let message = [parent_blockhash.to_bytes(), address.to_bytes()];
     let hash = sip_hash_13(message.as_flattened());
     let scaled = u128::from(partitions).saturating_mul(u128::from(hash)) >> 64;

@@ -107,7 +107,9 @@ fn verify(
     };
     let statement = match statement {
         Ok(statement) => statement,
-        Err(why) => return refuse(context, why, InstructionError::InvalidInstructionData),
+        Err(why) => {
+            return refuse(context, why.to_string(), InstructionError::InvalidInstructionData);
+        }
     };
     let [account, authority] = if is_in_account { [1, 2] } else { [0, 1] };
     if context.instruction_account(authority).is_err() {

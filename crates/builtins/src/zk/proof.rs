@@ -1,16 +1,36 @@
 //! Decoding and verification of proofs, by the same crate as in agave 4.3.
 
+use core::fmt;
+
 use bytemuck::Pod;
 use solana_zk_elgamal_proof_interface::proof_data::ZkProofData;
-use solana_zk_sdk::zk_elgamal_proof_program::VerifyZkProof;
+use solana_zk_sdk::zk_elgamal_proof_program::{VerifyZkProof, errors::ProofVerificationError};
+
+/// Why a proof is refused; the text is agave's line of the log.
+#[derive(Debug)]
+pub(super) enum ProofError {
+    /// The bytes are none of the layout.
+    Data,
+    /// The proof does not hold.
+    Proof(ProofVerificationError),
+}
+
+impl fmt::Display for ProofError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Data => f.write_str("invalid proof data"),
+            Self::Proof(error) => write!(f, "proof verification failed: {error:?}"),
+        }
+    }
+}
 
 /// The verifier of one type of proof.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verifier {
     /// The length in bytes of statement and proof together.
     pub(super) len: usize,
-    /// Verifies the proof and returns the bytes of the statement, or the log line of the failure.
-    pub(super) statement: fn(&[u8]) -> Result<Vec<u8>, String>,
+    /// Verifies the proof and returns the bytes of the statement.
+    pub(super) statement: fn(&[u8]) -> Result<Vec<u8>, ProofError>,
 }
 
 impl Verifier {
@@ -24,12 +44,12 @@ impl Verifier {
     }
 }
 
-fn statement<T, U>(bytes: &[u8]) -> Result<Vec<u8>, String>
+fn statement<T, U>(bytes: &[u8]) -> Result<Vec<u8>, ProofError>
 where
     T: Pod + ZkProofData<U> + VerifyZkProof,
     U: Pod,
 {
-    let proof: &T = bytemuck::try_from_bytes(bytes).map_err(|_| "invalid proof data".to_owned())?;
-    proof.verify_proof().map_err(|error| format!("proof verification failed: {error:?}"))?;
+    let proof: &T = bytemuck::try_from_bytes(bytes).map_err(|_| ProofError::Data)?;
+    proof.verify_proof().map_err(ProofError::Proof)?;
     Ok(bytemuck::bytes_of(proof.context_data()).to_vec())
 }

@@ -7,7 +7,8 @@ use selkie_fixture::{
     InstructionFixture,
 };
 use selkie_svm::{
-    ComputeBudget, InstructionError, Processed, cost::HEAP_BYTES_MIN, error::discriminant,
+    ComputeBudget, FeatureSet, InstructionError, Processed, cost::HEAP_BYTES_MIN,
+    error::discriminant,
 };
 use solana_instruction::{AccountMeta, Instruction};
 use solana_transaction_error::TransactionError;
@@ -23,9 +24,9 @@ use crate::{
     expected::hex,
 };
 
-/// Returns the instruction of a fixture with the state before it.
+/// Returns the instruction of a fixture with the state before it, where these features are active.
 #[must_use]
-pub fn instruction_case(given: &Given) -> Case {
+pub fn instruction_case(given: &Given, features: FeatureSet) -> Case {
     let accounts: Vec<_> = given.accounts.iter().map(account::account).collect();
     let metas = given.instruction_accounts.iter().filter_map(|it| {
         let pubkey = given.accounts.get(it.index)?.address;
@@ -38,12 +39,13 @@ pub fn instruction_case(given: &Given) -> Case {
     };
     let compute_unit_limit = given.compute_unit_limit;
     Case {
-        environment: Arc::new(harness::environment(harness::features(&given.features), &accounts)),
+        environment: Arc::new(harness::environment(features, &accounts)),
         input: Input::Instructions {
             instructions: vec![instruction],
             given: accounts.iter().map(|(key, _)| *key).collect(),
         },
-        accounts: accounts.into_iter().map(|(key, account)| (key, account.into())).collect(),
+        // Mollusk's fixtures give sysvars once more behind the accounts: of two the first counts.
+        accounts: accounts.into_iter().rev().map(|(key, it)| (key, it.into())).collect(),
         options: CaseOptions {
             budget: Some(ComputeBudget { compute_unit_limit, heap_bytes: HEAP_BYTES_MIN }),
             ..CaseOptions::default()

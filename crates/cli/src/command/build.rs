@@ -105,9 +105,9 @@ pub(crate) struct BuildArgs {
     #[arg(short, long)]
     verbose: bool,
 
-    /// Arguments for cargo, for Rust projects
-    #[arg(last = true, value_name = "CARGO ARGUMENTS")]
-    cargo: Vec<String>,
+    /// Arguments for what compiles: cargo, or clang for programs in C, as in `-- -O1`
+    #[arg(last = true, id = "everything after --", value_name = "ARGUMENTS")]
+    arguments: Vec<String>,
 }
 
 /// The arguments as a command of their own.

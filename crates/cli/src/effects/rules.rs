@@ -17,8 +17,6 @@ pub(crate) const LATER_LEDGER: &str = "on a ledger that is in a later slot";
 /// What `selkie send` finds in its file.
 pub(crate) const SIGNED_TRANSACTION: &str = "on a transaction that is complete";
 /// What `selkie build` finds in a folder.
-pub(crate) const NOT_RUST: &str = "on a project that is not in Rust";
-/// What it finds there, too.
 pub(crate) const IN_ASSEMBLY: &str = "on a project in assembly";
 
 const fn rule(
@@ -79,8 +77,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule(&["build"], &["--toolchain"], If("on assembly sources", paths_are_assembly), "Selkie assembles them itself"),
     rule(&["build"], &["--functions"], If("on assembly sources", paths_are_assembly), "they have no report of functions"),
     rule(&["build", "link"], &["--functions"], With("--json"), "the object lists all functions"),
-    rule(&["build"], &["cargo"], If("on sources", paths_are_sources), "they are built without cargo"),
-    rule(&["build"], &["cargo"], Found(NOT_RUST), "it is built without cargo"),
+    rule(&["build"], &["everything after --"], If("on assembly sources", paths_are_assembly), "Selkie assembles them itself"),
+    rule(&["build"], &["everything after --"], Found(IN_ASSEMBLY), "Selkie assembles it itself"),
     rule(&["build"], &["--toolchain"], Found(IN_ASSEMBLY), "Selkie assembles it itself"),
 
     rule(PROGRAMS, &["--include", "--define"], If(BUILT, is_built), ASSEMBLED),

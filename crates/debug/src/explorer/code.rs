@@ -1,6 +1,6 @@
 //! Instructions, sources, and the fields of the input.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use selkie::runtime::input::explain::{Field, Value as FieldValue, explain};
 use selkie_inspect::is_source_file;
@@ -44,7 +44,7 @@ pub(super) fn instructions(session: &Session, params: &Value) -> Result<Value, F
     Ok(json!({ "from": from, "instructions": lines.collect::<Vec<_>>(), "slots": slots }))
 }
 
-/// Returns lines of a source file that debug information of a program names.
+/// Returns lines of a source file that was given, or that debug information of a program names.
 pub(super) fn source(session: &Session, params: &Value) -> Result<Value, Failure> {
     let file = params.get("file").and_then(Value::as_str).ok_or("`file` is not text")?;
     let from = index_or(params, "from", 1)?.max(1);
@@ -55,9 +55,11 @@ pub(super) fn source(session: &Session, params: &Value) -> Result<Value, Failure
         let built = session.programs().iter().filter(|it| it.file.is_built_here);
         built.into_iter().any(|it| it.info.files().any(|name| name == recorded))
     };
-    let text = (is_source_file(path) && is_named())
-        .then(|| files::text(path, SOURCE_BYTES_MAX).ok())
-        .flatten();
+    let read = || {
+        let is_read = is_source_file(path) && is_named();
+        is_read.then(|| files::text(path, SOURCE_BYTES_MAX).ok())?
+    };
+    let text = session.given_source(file).map(Cow::Borrowed).or_else(|| read().map(Cow::Owned));
     let Some(text) = text else { return Ok(Value::Null) };
     let lines: Vec<String> = text.lines().skip(from - 1).take(count).map(cut).collect();
     Ok(json!({

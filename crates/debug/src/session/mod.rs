@@ -113,6 +113,8 @@ pub struct Session {
     /// The positions from the line of the failure that the session began at to the instruction with
     /// which the program failed then: that is no stop of its own.
     begun_at: Option<RangeInclusive<u64>>,
+    /// Source files that are on no disk, by their names in debug information.
+    sources: HashMap<String, String>,
 }
 
 impl Model {
@@ -151,7 +153,20 @@ impl Session {
             next_id: 1,
             output,
             begun_at: None,
+            sources: HashMap::new(),
         }
+    }
+
+    /// Gives the text of a source file that is on no disk, by its name in debug information.
+    #[must_use]
+    pub fn with_source(mut self, file: String, text: String) -> Self {
+        self.sources.insert(file, text);
+        self
+    }
+
+    /// Returns the text of a source file that was given.
+    pub(crate) fn given_source(&self, file: &str) -> Option<&str> {
+        self.sources.get(file).map(String::as_str)
     }
 
     /// Returns the names of the programs whose debug information is not used, and why.

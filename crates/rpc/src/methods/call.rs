@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The version of agave whose interface this is.
-pub const API_VERSION: &str = "4.2.2";
+pub const API_VERSION: &str = "4.4.0";
 
 /// What a handler works on.
 #[derive(Clone, Copy, Debug)]

@@ -33,6 +33,8 @@ fn feature_set() -> u32 {
 
 /// The most slot leaders that one request returns.
 const LEADERS_MAX: u64 = 5000;
+/// The least that can be delegated.
+const STAKE_MINIMUM_LAMPORTS: u64 = 1_000_000_000;
 /// The most performance samples that one request returns.
 const SAMPLES_MAX: usize = 720;
 
@@ -151,16 +153,26 @@ pub(super) fn get_slot_leaders(call: &Call<'_>, params: &mut Params) -> Result<V
     Ok((0..limit).map(|_| json!(identity)).collect())
 }
 
-/// There is no inflation: no stake votes.
-pub(super) fn get_inflation_governor(_: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
+pub(super) fn get_inflation_governor(
+    call: &Call<'_>,
+    params: &mut Params,
+) -> Result<Value, RpcError> {
+    let (inflation, _) = view(call, params, 0)?.inflation();
     Ok(json!({
-        "foundation": 0.0, "foundationTerm": 0.0, "initial": 0.0, "taper": 1.0, "terminal": 0.0,
+        "foundation": 0.0,
+        "foundationTerm": 0.0,
+        "initial": inflation.initial,
+        "taper": inflation.taper,
+        "terminal": inflation.terminal,
     }))
 }
 
 pub(super) fn get_inflation_rate(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
-    let epoch = call.node.view(Commitment::default().level()).epoch_info().epoch;
-    Ok(json!({ "epoch": epoch, "foundation": 0.0, "total": 0.0, "validator": 0.0 }))
+    let view = call.node.view(Commitment::default().level());
+    let (inflation, years) = view.inflation();
+    let rate = inflation.rate(years);
+    let epoch = view.epoch_info().epoch;
+    Ok(json!({ "epoch": epoch, "foundation": 0.0, "total": rate, "validator": rate }))
 }
 
 #[derive(Default, Deserialize)]
@@ -258,8 +270,8 @@ pub(super) fn get_stake_minimum_delegation(
     call: &Call<'_>,
     params: &mut Params,
 ) -> Result<Value, RpcError> {
-    // Mainnet has not raised it (SIMD-0080).
-    Ok(with_context(view(call, params, 0)?.slot(), json!(1)))
+    // As since stake program v5 (SIMD-0490), which mainnet runs.
+    Ok(with_context(view(call, params, 0)?.slot(), json!(STAKE_MINIMUM_LAMPORTS)))
 }
 
 pub(super) fn get_first_available_block(

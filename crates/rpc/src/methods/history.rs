@@ -12,7 +12,8 @@ use solana_signature::Signature;
 use crate::{
     budget::Text,
     config::{
-        BlockConfig, ContextConfig, SignaturesConfig, TransactionConfig, TransactionEncoding,
+        BlockConfig, Commitment, ContextConfig, SignaturesConfig, TransactionConfig,
+        TransactionEncoding,
     },
     encode::{self, block, transaction},
     error::RpcError,
@@ -27,11 +28,15 @@ const SIGNATURES_MAX: usize = 1000;
 /// The most slots that `getBlocks` looks at.
 const BLOCKS_MAX: u64 = 500_000;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "struct RpcSignatureStatusConfig")]
 struct StatusConfig {
     #[allow(dead_code, reason = "the history is always searched")]
+    #[serde(default)]
     search_transaction_history: bool,
+    #[serde(default)]
+    commitment: Commitment,
+    min_context_slot: Option<u64>,
 }
 
 pub(super) fn get_signature_statuses(
@@ -39,13 +44,16 @@ pub(super) fn get_signature_statuses(
     params: &mut Params,
 ) -> Result<Value, RpcError> {
     let texts: Vec<String> = params.required(0)?;
-    let _: Option<StatusConfig> = params.optional(1)?;
+    let config: StatusConfig = params.or_default(1)?;
     if texts.len() > STATUSES_MAX {
         let text = format!("Too many inputs provided; max {STATUSES_MAX}");
         return Err(RpcError::invalid_params(text));
     }
     let signatures: Vec<Signature> =
         texts.iter().map(|text| parse_signature(text)).collect::<Result<_, _>>()?;
+    let level = config.commitment.or_processed();
+    let view = call.node.view(level);
+    check_slot(&view, config.min_context_slot)?;
     let statuses = call.node.statuses(&signatures);
     // web3.js subscribes and then asks, and takes what comes first: it returns the error of a
     // notification but throws the one of an answer. With agave's blocks, notifications come first.
@@ -53,17 +61,16 @@ pub(super) fn get_signature_statuses(
         call.subscribers.catch_up(signature);
     }
     let show = |status: &Option<selkie_node::Status>| match status {
-        Some(status) => json!({
+        Some(status) if rank(status.commitment) >= rank(level) => json!({
             "confirmationStatus": confirmation(status.commitment),
             "confirmations": status.confirmations,
             "err": encode::error(&status.result),
             "slot": status.slot,
             "status": encode::status(&status.result),
         }),
-        None => Value::Null,
+        _ => Value::Null,
     };
-    let slot = call.node.slot(CommitmentLevel::Processed);
-    Ok(with_context(slot, statuses.iter().map(show).collect()))
+    Ok(with_context(view.slot(), statuses.iter().map(show).collect()))
 }
 
 /// Returns the name of a commitment.
@@ -91,13 +98,14 @@ pub(crate) fn config_or_encoding<T: DeserializeOwned + Default>(
 pub(super) fn get_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let signature = params.signature(0)?;
     let config: TransactionConfig = config_or_encoding(params, 1)?;
+    let max = config.max_supported_transaction_version;
+    let encoding = TransactionEncoding::of_transactions(config.encoding, max)?;
     let level = config.commitment.at_least_confirmed()?;
+    check_slot(&call.node.view(level), config.min_context_slot)?;
     let Some(landed) = call.node.transaction(&signature) else { return Ok(Value::Null) };
     if rank(call.node.commitment_of(landed.slot)) < rank(level) {
         return Ok(Value::Null);
     }
-    let encoding = config.encoding.unwrap_or(TransactionEncoding::Json);
-    let max = config.max_supported_transaction_version;
     let mut shown = transaction::encode_landed(&landed, encoding, max, true)?;
     shown["blockTime"] = json!(landed.block_time);
     shown["slot"] = json!(landed.slot);
@@ -162,6 +170,8 @@ pub(super) fn get_block(
 ) -> Result<(), RpcError> {
     let slot: u64 = params.required(0)?;
     let config: BlockConfig = config_or_encoding(params, 1)?;
+    let max = config.max_supported_transaction_version;
+    TransactionEncoding::of_transactions(config.encoding, max)?;
     let level = config.commitment.at_least_confirmed()?;
     let found = find_block(call, slot, level)?;
     text.json(&block::Shown::new(&found, &config, None)?)

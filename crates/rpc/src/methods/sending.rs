@@ -12,6 +12,7 @@ use crate::{
     budget::Text,
     config::{
         AccountEncoding, Commitment, ContextConfig, SendConfig, SimulateAccounts, SimulateConfig,
+        TransactionEncoding,
     },
     encode::{
         self,
@@ -149,6 +150,7 @@ pub(super) fn simulate_transaction(
     let config: SimulateConfig = params.or_default(1)?;
     let verify = config.sig_verify;
     let replace = config.replace_recent_blockhash;
+    let inner_encoding = inner_encoding(&config)?;
     let transaction = wire::transaction(&encoded, config.encoding)?;
     if verify && replace {
         let text = "sigVerify may not be used with replaceRecentBlockhash";
@@ -168,7 +170,11 @@ pub(super) fn simulate_transaction(
     let inner = match config.inner_instructions {
         true if simulation.is_processed => {
             let keys: Vec<Pubkey> = simulation.accounts.iter().map(|(key, _)| *key).collect();
-            meta::inner_instructions(&simulation.meta.inner_instructions, Inner::Parsed(&keys))
+            let inner = match inner_encoding {
+                TransactionEncoding::Json => Inner::Raw,
+                _ => Inner::Parsed(&keys),
+            };
+            meta::inner_instructions(&simulation.meta.inner_instructions, inner)
         }
         _ => Value::Null,
     };
@@ -186,6 +192,17 @@ pub(super) fn simulate_transaction(
             text.raw("}")
         }
     })
+}
+
+/// Returns how a simulation shows inner instructions (since agave 4.5).
+fn inner_encoding(config: &SimulateConfig) -> Result<TransactionEncoding, RpcError> {
+    match config.inner_instructions_encoding.unwrap_or(TransactionEncoding::JsonParsed) {
+        known @ (TransactionEncoding::Json | TransactionEncoding::JsonParsed) => Ok(known),
+        other => Err(RpcError::invalid_params(format!(
+            "unsupported inner instructions encoding: {}. Supported encodings: json, jsonParsed",
+            other.name()
+        ))),
+    }
 }
 
 /// Writes the accounts that the client wants to see after the simulation.

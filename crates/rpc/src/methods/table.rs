@@ -103,6 +103,7 @@ const fn cheat(
 #[rustfmt::skip]
 pub const METHODS: &[Method] = &[
     Method { weight: Weight::OfAccount, ..written("getAccountInfo", "pubkey, [config]", "the account with its slot, or null", accounts::get_account_info) },
+    quick("getAgGenesisCert", "", "the certificate with which Alpenglow began, or null", votes::get_ag_genesis_cert),
     quick("getBalance", "pubkey, [config]", "lamports with their slot", accounts::get_balance),
     written("getBlock", "slot, [config]", "the block: blockhash, height, time, transactions, rewards", history::get_block),
     quick("getBlockCommitment", "slot", "`{commitment, totalStake}`; there is no stake", cluster::get_block_commitment),
@@ -125,12 +126,13 @@ pub const METHODS: &[Method] = &[
     quick("getInflationReward", "pubkeys, [config]", "null for each address, once the epoch after the one in the configuration, or the last one, has a block", cluster::get_inflation_reward),
     slow("getLargestAccounts", "[config]", "the 20 richest accounts", accounts::get_largest_accounts),
     quick("getLatestBlockhash", "[config]", "blockhash and last valid block height", sending::get_latest_blockhash),
-    Method { weight: Weight::Quick, ..written("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's", votes::get_leader_schedule) },
+    Method { weight: Weight::Quick, ..written("getLeaderSchedule", "[slot], [config]", "every slot of the epoch, all the node's; by its vote account with `keyByVoteAccount`", votes::get_leader_schedule) },
     quick("getMaxRetransmitSlot", "", "the newest slot", cluster::get_max_slot),
     quick("getMaxShredInsertSlot", "", "the newest slot", cluster::get_max_slot),
     quick("getMinimumBalanceForRentExemption", "length, [config]", "lamports", accounts::get_minimum_balance),
     written("getMultipleAccounts", "pubkeys, [config]", "an account or null for each of at most 100 addresses", accounts::get_multiple_accounts),
     written("getProgramAccounts", "program, [config]", "the program's accounts that meet at most 4 filters", accounts::get_program_accounts),
+    slow("getRankMap", "slot, [config]", "who may vote in Alpenglow in the epoch of the slot, by rank, or null", votes::get_rank_map),
     quick("getRecentPerformanceSamples", "[limit]", "transactions and slots per minute", cluster::get_recent_performance_samples),
     quick("getRecentPrioritizationFees", "[pubkeys]", "the lowest prices of recent blocks", sending::get_recent_prioritization_fees),
     quick("getSignatureStatuses", "signatures, [config]", "slot, error and confirmation of at most 256 transactions", history::get_signature_statuses),
@@ -237,10 +239,6 @@ pub struct UnsupportedRow {
 /// Methods of other servers that answer with error -32601.
 pub const UNSUPPORTED: &[UnsupportedRow] = &[
     UnsupportedRow { name: "voteSubscribe", reason: "there are no votes" },
-    UnsupportedRow {
-        name: "getAgGenesisCert",
-        reason: "not yet; read the account of the certificate",
-    },
     UnsupportedRow {
         name: "getTransactionsForAddress",
         reason: "not yet; use getSignaturesForAddress",

@@ -1,8 +1,10 @@
-//! Vote accounts, and the leaders of slots.
+//! Vote accounts, leaders of slots, and who votes in Alpenglow.
 
+use selkie_node::View;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use solana_account::ReadableAccount as _;
+use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::vote;
 
@@ -10,7 +12,7 @@ use crate::{
     budget::Text,
     config::Commitment,
     error::RpcError,
-    methods::call::Call,
+    methods::call::{Call, check_slot, with_context},
     params::{Params, parse_key},
     parsed::accounts::vote_info,
 };
@@ -42,7 +44,7 @@ pub(super) fn get_vote_accounts(call: &Call<'_>, params: &mut Params) -> Result<
         let mut info = vote_info(account.data())?;
         if key == own {
             info.insert("votes".to_owned(), json!([{ "slot": slot }]));
-            let root = call.node.slot(solana_commitment_config::CommitmentLevel::Finalized);
+            let root = call.node.slot(CommitmentLevel::Finalized);
             info.insert("rootSlot".to_owned(), json!(root.min(slot)));
         }
         Some(vote_account(&key, &info, view.stake(&key)))
@@ -86,6 +88,7 @@ fn vote_account(key: &Pubkey, info: &Map<String, Value>, stake: Option<u64>) -> 
 #[serde(rename_all = "camelCase", default)]
 struct LeaderScheduleConfig {
     identity: Option<String>,
+    key_by_vote_account: Option<bool>,
     commitment: Commitment,
 }
 
@@ -108,10 +111,89 @@ pub(super) fn get_leader_schedule(
     if slot.is_some_and(|slot| schedule.get_epoch(slot) > info.epoch.saturating_add(1)) {
         return text.raw("null");
     }
-    if wanted.is_some_and(|wanted| wanted != own) {
-        return text.raw("{}");
+    if let Some(other) = wanted.filter(|wanted| *wanted != own) {
+        return Err(RpcError::leader_schedule_identity_not_found(&other.to_string()));
     }
-    text.raw(&format!(r#"{{"{own}":"#))?;
+    let by_vote_account = config.key_by_vote_account.unwrap_or_default();
+    let key = if by_vote_account { call.node.info().vote_account } else { own };
+    text.raw(&format!(r#"{{"{key}":"#))?;
     text.raw(&call.schedules.of(info.slots_in_epoch))?;
     text.raw("}")
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(expecting = "struct RpcRankMapConfig")]
+struct RankMapConfig {
+    identity: Option<String>,
+    min_context_slot: Option<u64>,
+}
+
+/// Returns who may vote in Alpenglow in the epoch of a slot, by rank: the vote accounts with stake and with a
+/// BLS key, of which neither the key nor the node is that of another one too (agave: `BLSPubkeyToRankMap`,
+/// `rank_map_response`). Keys and nodes are those that the accounts have now.
+pub(super) fn get_rank_map(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let slot: u64 = params.required(0)?;
+    let config: RankMapConfig = params.or_default(1)?;
+    let identity = config.identity.map(|text| parse_key(&text)).transpose()?;
+    let view = call.node.view(CommitmentLevel::Finalized);
+    check_slot(&view, config.min_context_slot)?;
+    let epoch = view.epoch_schedule().get_epoch(slot);
+    let Some(stakes) = view.epoch_stakes(epoch) else {
+        return Ok(with_context(view.slot(), Value::Null));
+    };
+    let candidates: Vec<Voter> =
+        stakes.iter().filter_map(|(key, stake)| Voter::read(&view, *key, *stake)).collect();
+    let is_only = |voter: &&Voter| {
+        let same = |it: &&Voter| it.bls == voter.bls || it.node == voter.node;
+        candidates.iter().filter(same).count() == 1
+    };
+    let mut voters: Vec<&Voter> = candidates.iter().filter(is_only).collect();
+    voters.sort_by(|one, other| other.stake.cmp(&one.stake).then(one.bls.cmp(&other.bls)));
+    let total = voters.iter().map(|voter| voter.stake).fold(0, u64::saturating_add);
+    let identity = identity.map(|key| key.to_string());
+    let wanted = (0_u64..)
+        .zip(voters)
+        .filter(|(_, voter)| identity.as_ref().is_none_or(|identity| voter.node == *identity));
+    let validators: Vec<Value> = wanted.map(|(rank, voter)| voter.show(rank)).collect();
+    let value = json!({ "epoch": epoch, "totalStake": total, "validators": validators });
+    Ok(with_context(view.slot(), value))
+}
+
+/// A vote account that has a BLS key, with its stake in an epoch.
+struct Voter {
+    key: Pubkey,
+    node: String,
+    bls: Vec<u8>,
+    stake: u64,
+}
+
+impl Voter {
+    fn read(view: &View, key: Pubkey, stake: u64) -> Option<Self> {
+        let info = vote_info(view.account(&key)?.data())?;
+        let text = |name: &str| info.get(name).and_then(Value::as_str);
+        let bls = bs58::decode(text("blsPubkeyCompressed")?).into_vec().ok()?;
+        let node = text("nodePubkey")?.to_owned();
+        (stake > 0).then_some(Self { key, node, bls, stake })
+    }
+
+    fn show(&self, rank: u64) -> Value {
+        json!({
+            "blsPubkeyCompressed": bs58::encode(&self.bls).into_string(),
+            "nodePubkey": self.node,
+            "rank": rank,
+            "stake": self.stake,
+            "votePubkey": self.key.to_string(),
+        })
+    }
+}
+
+/// Returns the certificate of the last block before Alpenglow; null if the cluster has not migrated.
+pub(super) fn get_ag_genesis_cert(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
+    let view = call.node.view(CommitmentLevel::Finalized);
+    let Some(certificate) = view.genesis_certificate() else { return Ok(Value::Null) };
+    Ok(json!({
+        "block": { "blockId": certificate.block_id, "slot": certificate.slot },
+        "signature": { "bitmap": certificate.signers, "signature": certificate.signature },
+    }))
 }

@@ -79,6 +79,7 @@ where
         overrun,
         pings: 0,
         pong: watch::Sender::new(0),
+        ping_again: false,
     };
     let close = session.run(notifications).await;
     if let Some(frame) = close {
@@ -100,6 +101,8 @@ struct Session<'a, S> {
     pings: u64,
     /// The number of the last ping that the client has answered, and so of what it has read.
     pong: watch::Sender<u64>,
+    /// Whether another ping is to follow when the client has answered the last one.
+    ping_again: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
@@ -150,6 +153,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
                 if let Ok(number) = <[u8; 8]>::try_from(number.as_ref()) {
                     self.pong.send_replace(u64::from_be_bytes(number));
                 }
+                if core::mem::take(&mut self.ping_again) {
+                    self.ping().await?;
+                }
                 return Some(());
             }
             Message::Ping(_) | Message::Frame(_) => return Some(()),
@@ -162,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
             self.write_text(Bytes::from_owner(text)).await?;
         }
         if !began.is_empty() {
-            let ping = self.ping().await?;
+            let ping = self.ping_after_answer().await?;
             for id in began {
                 let mut pong = self.pong.subscribe();
                 subscribe::catch_up_soon(self.shared, id, async move {
@@ -179,6 +185,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<'_, S> {
         self.pings = self.pings.wrapping_add(1);
         self.write(Message::Ping(self.pings.to_be_bytes().to_vec().into())).await?;
         Some(self.pings)
+    }
+
+    /// Returns the number of a ping that follows the last answer. It is written at once, or when the client
+    /// has answered the one before: `ws` for Node.js closes a connection on which many pings wait.
+    async fn ping_after_answer(&mut self) -> Option<u64> {
+        if *self.pong.borrow() == self.pings {
+            return self.ping().await;
+        }
+        self.ping_again = true;
+        Some(self.pings.wrapping_add(1))
     }
 
     /// Writes a text, a long one in parts. `None` as for [`Session::write`].

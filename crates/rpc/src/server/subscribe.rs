@@ -14,7 +14,6 @@ use crate::{
         AccountConfig, AccountEncoding, BlockConfig, Commitment, Condition, ProgramAccountsConfig,
         TransactionEncoding,
     },
-    encode::account::Form,
     error::RpcError,
     methods::{SUBSCRIPTIONS, Subscribers, SubscriptionRow, rank},
     params::Params,
@@ -166,22 +165,17 @@ fn parse<T: FromStr>(text: &str, what: &str) -> Result<T, RpcError> {
         .map_err(|_| RpcError::invalid_params(format!("Invalid Request: Invalid {what} provided")))
 }
 
-/// Returns the form without a slice: agave's notifications have all data (`filter_account_result`).
-fn whole(form: Form) -> Form {
-    Form { slice: None, ..form }
-}
-
 fn account(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
     let key = parse(&params.required::<String>(0)?, "pubkey")?;
     let config: AccountConfig = params.or_default(1)?;
-    let form = whole(config.form(AccountEncoding::Binary));
+    let form = config.form(AccountEncoding::Binary);
     Ok((Topic::Account(key, config.commitment.level()), Detail::Account(form)))
 }
 
 fn program(params: &mut Params) -> Result<(Topic, Detail), RpcError> {
     let text: String = params.required(0)?;
     let config: ProgramAccountsConfig = params.or_default(1)?;
-    let form = whole(config.account.form(AccountEncoding::Binary));
+    let form = config.account.form(AccountEncoding::Binary);
     // Agave looks at the filters first, and shows their error as one within another.
     let conditions = Condition::all(config.filters)
         .map_err(|error| RpcError::invalid_params(format!("Invalid params: {}", error.message)))?;

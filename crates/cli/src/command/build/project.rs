@@ -159,14 +159,14 @@ impl<'a> Job<'a> {
     fn new(project: &'a Project, args: &'a BuildArgs, output: Option<PathBuf>) -> Result<Self> {
         let cache = folders::caches().advise("XDG_CACHE_HOME names a folder")?.join("build");
         let linker = env::current_exe().context("cannot find the path of selkie")?;
-        let (target, cargo) = take_target_dir(&args.cargo);
+        let (target, arguments) = take_target_dir(&args.arguments);
         let options = Options {
             version: args.assembler.arch,
             toolchain: args.toolchain.clone(),
             linker,
             includes: args.assembler.include.clone(),
             defines: args.assembler.defines.clone(),
-            cargo,
+            arguments,
             target,
             statics: if args.no_statics { Statics::Refuse } else { Statics::Heap },
             cache,
@@ -199,9 +199,6 @@ impl<'a> Job<'a> {
             let forms = Forms { program: read(program)?, debug: read(debug)? };
             let report = self.report(ui, &stamp, &forms, true)?;
             return self.report_idl(ui, report);
-        }
-        if !matches!(self.project.language, Language::Rust(_)) {
-            ui.warn_of_effects_if(effects::NOT_RUST)?;
         }
         if matches!(self.project.language, Language::Assembly(_)) {
             ui.warn_of_effects_if(effects::IN_ASSEMBLY)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
 use selkie::{AccountSharedData, FeatureSet, Pubkey, ReadableAccount as _};
-use selkie_node::Fetch;
+use selkie_node::{Fetch, FetchError};
 
 use selkie_client::Client;
 
@@ -72,7 +72,7 @@ fn lookup_table_addresses(data: &[u8]) -> impl Iterator<Item = Pubkey> {
 }
 
 impl Fetch for Remote {
-    fn fetch(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, String> {
-        self.0.accounts(keys).map_err(|error| format!("{error:#}"))
+    fn fetch(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, FetchError> {
+        self.0.accounts(keys).map_err(|error| FetchError(format!("{error:#}")))
     }
 }

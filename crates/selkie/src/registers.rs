@@ -1,0 +1,229 @@
+//! Register traces as files, as agave's `SBF_TRACE_DIR` writes them: tools that read those read ours.
+//!
+//! ```text
+//! DIR/0123456789abcdef.regs         for each step r0 to r10 and the slot: 12 words of 64 bits
+//! DIR/0123456789abcdef.insns        for each step the slot's 8 bytes
+//! DIR/0123456789abcdef.program_id   the address, without a newline
+//! DIR/0123456789abcdef.exec.sha256  the hash of the ELF file
+//! ```
+//!
+//! Names are the first 16 digits of the SHA-256 of the registers, so equal runs share their files.
+//! (`litesvm` 0.18.1, `src/register_tracing.rs`; `mollusk-svm` 0.16.4, the same file.)
+//!
+//! With the environment variable `SBF_TRACE_DIR` a chain writes the files of each transaction, and of what
+//! is processed outside of one, when it has ended, also if it failed. `SBF_TRACE_FILTER` chooses among
+//! the invocations, in LiteSVM's language: `txsig == A && (program_id == B || program_id != C)`.
+
+use core::fmt;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use selkie_isa::layout::SLOT_BYTES;
+use selkie_svm::{AccountStore, InvokeContext, Machine, program_cache::ProgramFile};
+use solana_pubkey::Pubkey;
+use solana_signature::Signature;
+
+use crate::{
+    recording::{hash, replace},
+    register_filter::RegisterFilter,
+    trap,
+};
+
+/// The words of a step: r0 to r10 and the slot.
+pub const STEP_WORDS: usize = 12;
+const STEP_BYTES: usize = STEP_WORDS * 8;
+
+/// The registers of an invocation.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct RegisterTrace {
+    /// The program.
+    pub program: Pubkey,
+    /// r0 to r10 and the slot, before each step.
+    pub steps: Vec<[u64; STEP_WORDS]>,
+}
+
+/// Register files that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file has not a whole number of steps; its length in bytes.
+    Length(usize),
+    /// The text is not an address.
+    Address(String),
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length(bytes) => {
+                write!(f, "not a register trace: {bytes} bytes are not a multiple of {STEP_BYTES}")
+            }
+            Self::Address(text) => write!(f, "`{text}` is not the address of a program"),
+        }
+    }
+}
+
+impl core::error::Error for TraceError {}
+
+impl RegisterTrace {
+    /// Creates the trace of an invocation that begins.
+    #[must_use]
+    pub fn new(program: Pubkey) -> Self {
+        Self { program, steps: Vec::new() }
+    }
+
+    /// Adds a step: the registers before it, and its slot.
+    pub fn add(&mut self, registers: &[u64; STEP_WORDS - 1], pc: usize) {
+        let mut step = [0; STEP_WORDS];
+        step[..STEP_WORDS - 1].copy_from_slice(registers);
+        step[STEP_WORDS - 1] = pc as u64;
+        self.steps.push(step);
+    }
+
+    /// Reads a pair of files: `.regs` and `.program_id`.
+    ///
+    /// # Errors
+    /// If one of them is malformed.
+    pub fn read(registers: &[u8], program: &str) -> Result<Self, TraceError> {
+        let (steps, rest) = registers.as_chunks::<STEP_BYTES>();
+        if !rest.is_empty() {
+            return Err(TraceError::Length(registers.len()));
+        }
+        let program = program.trim();
+        let word = |step: &[u8; STEP_BYTES], index: usize| {
+            let (words, _) = step.as_chunks::<8>();
+            u64::from_le_bytes(words[index])
+        };
+        Ok(Self {
+            program: program.parse().map_err(|_| TraceError::Address(program.to_owned()))?,
+            steps: steps.iter().map(|it| core::array::from_fn(|at| word(it, at))).collect(),
+        })
+    }
+
+    /// Returns names and contents of the files. `text` are the program's instructions, and `elf_hash` is the
+    /// SHA-256 of its ELF file in hexadecimal.
+    #[must_use]
+    pub fn files(&self, text: &[u8], elf_hash: &str) -> [(String, Vec<u8>); 4] {
+        let words = self.steps.iter().flatten();
+        let registers: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+        let name = format!("{:.16}", hash(&registers));
+        [
+            (format!("{name}.regs"), registers),
+            (format!("{name}.insns"), self.instructions(text)),
+            (format!("{name}.program_id"), self.program.to_string().into_bytes()),
+            (format!("{name}.exec.sha256"), elf_hash.as_bytes().to_vec()),
+        ]
+    }
+
+    fn instructions(&self, text: &[u8]) -> Vec<u8> {
+        let slot = |pc: u64| {
+            let start = usize::try_from(pc).ok()?.checked_mul(SLOT_BYTES)?;
+            text.get(start..)?.first_chunk::<SLOT_BYTES>().copied()
+        };
+        let pcs = self.steps.iter().map(|step| step[STEP_WORDS - 1]);
+        pcs.flat_map(|pc| slot(pc).unwrap_or_default()).collect()
+    }
+}
+
+/// The registers of a transaction that is being processed.
+#[derive(Default, Debug)]
+pub(crate) struct Traces {
+    active: Vec<RegisterTrace>,
+    ended: Vec<RegisterTrace>,
+}
+
+impl Traces {
+    pub(crate) fn enter(&mut self, context: &InvokeContext<'_>) {
+        self.active.push(RegisterTrace::new(context.instruction().program_id));
+    }
+
+    pub(crate) fn step(&mut self, machine: &Machine<'_>) {
+        if let Some(trace) = self.active.last_mut() {
+            trace.add(machine.registers(), machine.pc());
+        }
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.ended.extend(self.active.pop().filter(|trace| !trace.steps.is_empty()));
+    }
+}
+
+/// Where the files of a chain go, and which.
+#[derive(Debug)]
+pub(crate) struct RegisterFiles {
+    folder: PathBuf,
+    filter: RegisterFilter,
+}
+
+impl RegisterFiles {
+    /// Returns what the environment asks for. The variables are read once.
+    #[allow(clippy::disallowed_methods, reason = "the variables are documented")]
+    pub(crate) fn of_environment() -> Option<Arc<Self>> {
+        static FILES: OnceLock<Option<Arc<RegisterFiles>>> = OnceLock::new();
+        let files = FILES.get_or_init(|| {
+            let folder = std::env::var_os("SBF_TRACE_DIR").filter(|folder| !folder.is_empty())?;
+            let filter = std::env::var("SBF_TRACE_FILTER").unwrap_or_default();
+            let filter = RegisterFilter::parse(&filter);
+            Some(Arc::new(Self { folder: folder.into(), filter }))
+        });
+        files.clone()
+    }
+
+    /// Writes the files of a transaction.
+    ///
+    /// # Panics
+    /// If the folder cannot be written: a test suite that was asked to record does not pass without.
+    pub(crate) fn write(
+        &self,
+        traces: &Traces,
+        signatures: &[Signature],
+        accounts: &impl AccountStore,
+    ) {
+        let signatures: Vec<String> = signatures.iter().map(ToString::to_string).collect();
+        let passes = |trace: &&RegisterTrace| {
+            self.filter.passes(&signatures, core::slice::from_ref(&trace.program.to_string()))
+        };
+        if let Err(error) = self.write_all(traces.ended.iter().filter(passes), accounts) {
+            panic!("SBF_TRACE_DIR: cannot write to {}: {error}", self.folder.display());
+        }
+    }
+
+    fn write_all<'a>(
+        &self,
+        traces: impl Iterator<Item = &'a RegisterTrace>,
+        accounts: &impl AccountStore,
+    ) -> io::Result<()> {
+        let mut programs = BTreeMap::new();
+        fs::create_dir_all(&self.folder)?;
+        for trace in traces {
+            let program = programs.entry(trace.program);
+            let (text, hash) = program.or_insert_with(|| program_of(&trace.program, accounts));
+            for (name, bytes) in trace.files(text, hash) {
+                write_once(&self.folder.join(name), &bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the instructions of a program, and the hash of its ELF file.
+fn program_of(id: &Pubkey, accounts: &impl AccountStore) -> (Vec<u8>, String) {
+    let account = accounts.account(id);
+    let file = account.and_then(|account| ProgramFile::find(&account, accounts));
+    let elf = file.as_ref().map_or(&[][..], ProgramFile::bytes);
+    let program = trap::open(elf);
+    let text = program.map(|program| program.executable().text().to_vec());
+    (text.unwrap_or_default(), hash(elf))
+}
+
+/// Writes a file whose name follows from its content, unless it is there.
+fn write_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|it| it.len() == bytes.len() as u64) {
+        return Ok(());
+    }
+    replace(path, bytes)
+}
