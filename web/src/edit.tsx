@@ -65,7 +65,7 @@ export function Edit(props: { address: string; account: Account; fields: Field[]
         .filter((it) => it.isEditable)
         .map((it) => (
           <label key={it.path}>
-            <span class="wrap">{it.path}</span>
+            <span class="mono wrap">{it.path}</span>
             <input
               class="mono"
               value={values[it.path] ?? it.value}

@@ -155,7 +155,7 @@ function Picture({ blocks }: { blocks: Block[] }) {
               <path d="M0 0 8 4 0 8z" />
             </marker>
           </defs>
-          {edges.map(({ from, to, isTaken }, index) => to && <path key={index} class={isTaken ? "edge taken" : "edge"} d={curve(from, to)} marker-end="url(#tip)" />)}
+          {edges.map(({ from, to, isTaken }, index) => to && <path key={index} class={isTaken ? "edge taken" : "edge"} d={curve(from, to, all)} marker-end="url(#tip)" />)}
         </svg>
         {all.map((it) => (
           <div key={it.pc} class="block" style={{ left: `${it.x}px`, top: `${it.y}px`, width: `${it.width}px`, height: `${it.height}px` }}>
@@ -172,9 +172,19 @@ function Picture({ blocks }: { blocks: Block[] }) {
   );
 }
 
-function curve(from: Placed, to: Placed): string {
+function curve(from: Placed, to: Placed, all: Placed[]): string {
   const [x1, y1] = [from.x + from.width / 2, from.y + from.height];
   const [x2, y2] = [to.x + to.width / 2, to.y];
+  if (y2 > y1) {
+    // Beside the blocks that are on the straight way.
+    const middle = (x1 + x2) / 2;
+    const between = all.filter((it) => it.layer > from.layer && it.layer < to.layer && it.x < middle + 4 && it.x + it.width > middle - 4);
+    if (between.length > 0) {
+      const side = Math.max(...between.map((it) => it.x + it.width)) + 16;
+      const [top, bottom] = [Math.min(...between.map((it) => it.y)), Math.max(...between.map((it) => it.y + it.height))];
+      return `M${x1} ${y1} C${x1} ${y1 + 22} ${side} ${top - 26} ${side} ${top} L${side} ${bottom} C${side} ${bottom + 26} ${x2} ${y2 - 26} ${x2} ${y2 - 2}`;
+    }
+  }
   if (y2 > y1) return `M${x1} ${y1} C${x1} ${y1 + 30} ${x2} ${y2 - 30} ${x2} ${y2 - 2}`;
   // A loop goes up again beside the blocks.
   const side = Math.max(from.x + from.width, to.x + to.width) + 24;

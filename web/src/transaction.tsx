@@ -127,7 +127,7 @@ function Summary({ landed, trace }: { landed: Landed; trace?: Trace }) {
 function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Explained | null; error?: Error } }) {
   const error = explainError(props.landed.meta.err!);
   const it = props.explained.value;
-  const name = it?.errorName?.replace(/^\(|\)$/g, "") ?? props.landed.errorName;
+  const name = it?.errorName?.replace(/^\((.*)\)$/, "$1") ?? props.landed.errorName;
   const sentences = [...new Set([...(it?.explanations ?? []), ...(props.trace?.notes ?? [])])];
   const isPending = it == null && !props.explained.error;
   return (
