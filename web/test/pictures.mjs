@@ -13,10 +13,10 @@ const scene = await play(SELKIE, FOLDER, node.url);
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 
 const PICTURES = [
-  { name: "explorer-failure", path: `/tx/${scene.failed}`, there: ".source .here", height: 860 },
-  { name: "explorer-debugger", path: `/debug/${scene.failed}`, there: ".code-row.here code", height: 900, colorScheme: "dark" },
+  { name: "explorer-failure", path: `/tx/${scene.failed}`, there: ".source .here", height: 630 },
+  { name: "explorer-debugger", path: `/debug/${scene.failed}`, there: ".code-row.here code", height: 740, colorScheme: "dark" },
   { name: "explorer-flame", path: `/flame/${scene.tokens}`, there: ".flame button", height: 520 },
-  { name: "explorer-calls", path: `/tx/${scene.tokens}`, there: ".call-line", height: 860 },
+  { name: "explorer-calls", path: `/tx/${scene.tokens}`, there: ".call-line", height: 832 },
 ];
 
 for (const { name, path, there, height, colorScheme = "light" } of PICTURES) {
