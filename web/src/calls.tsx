@@ -121,7 +121,7 @@ function Details({ call }: { call: Call }) {
   return (
     <div class="call-info">
       {isDecoded && <Decoded value={info} />}
-      <details open={decoded === undefined && frame.accounts.length + data.length < 140}>
+      <details open={(decoded === undefined || parsed?.accounts !== undefined) && frame.accounts.length + data.length < 140}>
         <summary>
           {counted(frame.accounts.length, "account")}, {counted(data.length / 2, "byte")} of data
         </summary>

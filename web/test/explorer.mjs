@@ -417,6 +417,7 @@ test("the keyboard alone leads to every view", async (context) => {
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await press("Escape");
   await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "hidden" });
+  await page.waitForFunction(() => !document.activeElement?.closest("dialog"));
   for (const [key, heading] of [["2", "Blocks"], ["3", "Inspector"], ["4", "Controls"], ["1", "Transactions"]]) {
     await press(key);
     await page.getByRole("heading", { level: 1, name: heading }).waitFor();

@@ -22,10 +22,9 @@ use selkie_idl::{ErrorRow, Idl};
 use selkie_layout::{account::Layout, instruction::Instruction, program};
 use serde_json::Value;
 use solana_account::{AccountSharedData, ReadableAccount};
-use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 
-use crate::methods::Call;
+use crate::error::RpcError;
 
 /// The longest description, in bytes.
 pub(crate) const TEXT_BYTES_MAX: u64 = 4 << 20;
@@ -57,6 +56,16 @@ impl Interface {
     }
 }
 
+/// Where descriptions are looked for.
+pub(crate) trait Source {
+    /// Returns an account.
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData>;
+    /// Returns the description of a program that a file on this machine has.
+    fn file(&self, program: &Pubkey) -> Option<Arc<Interface>>;
+    /// Fetches accounts from the cluster that the node is a fork of. If that does not answer, they are missing.
+    fn fetch(&self, keys: &[Pubkey]);
+}
+
 /// The descriptions that the server knows.
 #[derive(Default, Debug)]
 pub(crate) struct Interfaces {
@@ -75,39 +84,37 @@ impl Interfaces {
     /// Keeps the description that a client gives, or forgets it.
     ///
     /// # Errors
-    /// The reason why it is not kept.
-    pub(crate) fn set(&self, program: Pubkey, json: Option<&Value>) -> Result<(), String> {
+    /// If it is none, or too many are kept.
+    pub(crate) fn set(&self, program: Pubkey, json: Option<&Value>) -> Result<(), RpcError> {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(json) = json else {
             given.remove(&program);
             return Ok(());
         };
         if given.len() >= PROGRAMS_MAX && !given.contains_key(&program) {
-            return Err(format!("descriptions of {PROGRAMS_MAX} programs are kept already"));
+            let text = format!("descriptions of {PROGRAMS_MAX} programs are kept already");
+            return Err(RpcError::invalid_params(text));
         }
-        let idl = Idl::of_json(json).map_err(|error| error.to_string())?;
+        let idl = Idl::of_json(json);
+        let idl = idl.map_err(|error| RpcError::invalid_params(error.to_string()))?;
         if idl.instructions.is_empty() && idl.accounts.is_empty() && idl.errors.is_empty() {
-            return Err("not an interface description: it has no instructions".to_owned());
+            let text = "not an interface description: it has no instructions";
+            return Err(RpcError::invalid_params(text));
         }
         given.insert(program, Arc::new(Interface { origin: "uploaded".to_owned(), idl }));
         Ok(())
     }
 
     /// Returns the description of a program.
-    pub(crate) fn find(&self, call: &Call<'_>, program: &Pubkey) -> Option<Arc<Interface>> {
+    pub(crate) fn find(&self, source: &dyn Source, program: &Pubkey) -> Option<Arc<Interface>> {
         let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).get(program).cloned();
-        given
-            .or_else(|| {
-                let view = call.node.view(CommitmentLevel::Processed);
-                call.explainer?.interface(program, &|| view.program_elf(program))
-            })
-            .or_else(|| self.on_chain(call, program))
+        given.or_else(|| source.file(program)).or_else(|| self.on_chain(source, program))
     }
 
     /// Returns the layout of an account's data, and where it is from.
     pub(crate) fn account(
         &self,
-        call: &Call<'_>,
+        source: &dyn Source,
         owner: &Pubkey,
         data: &[u8],
     ) -> Option<(Layout, String)> {
@@ -117,25 +124,30 @@ impl Interfaces {
         if program::find(owner).is_some() {
             return None;
         }
-        let interface = self.find(call, owner)?;
+        let interface = self.find(source, owner)?;
         Some((interface.idl.account(data)?.clone(), interface.origin.clone()))
     }
 
     /// Returns the row of an instruction.
     pub(crate) fn instruction(
         &self,
-        call: &Call<'_>,
+        source: &dyn Source,
         program: &Pubkey,
         data: &[u8],
     ) -> Option<Instruction> {
         if let Some(known) = program::find(program) {
             return known.instruction(data).cloned();
         }
-        self.find(call, program)?.idl.instruction(data).cloned()
+        self.find(source, program)?.idl.instruction(data).cloned()
     }
 
     /// Returns the error of a program with a code.
-    pub(crate) fn error(&self, call: &Call<'_>, program: &Pubkey, code: u32) -> Option<ErrorRow> {
+    pub(crate) fn error(
+        &self,
+        source: &dyn Source,
+        program: &Pubkey,
+        code: u32,
+    ) -> Option<ErrorRow> {
         use selkie_layout::errors;
         let known = |it: errors::ErrorName| ErrorRow {
             code,
@@ -145,29 +157,27 @@ impl Interfaces {
         if let Some(found) = errors::find(program, code) {
             return Some(known(found));
         }
-        let interface = self.find(call, program)?;
+        let interface = self.find(source, program)?;
         let described = interface.idl.error(code).cloned();
         described.or_else(|| errors::anchor(code).map(known))
     }
 
-    fn on_chain(&self, call: &Call<'_>, program: &Pubkey) -> Option<Arc<Interface>> {
+    fn on_chain(&self, source: &dyn Source, program: &Pubkey) -> Option<Arc<Interface>> {
         let all = || self.on_chain.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = !all().contains_key(program);
         if is_new {
             let accounts = describing(program)?;
-            // If the other cluster does not answer, there is no description, as if it had none.
-            let _ = call.fetch(&accounts);
+            source.fetch(&accounts);
             let mut all = all();
             if all.len() >= PROGRAMS_MAX {
                 all.clear();
             }
             all.insert(*program, OnChain { accounts, read: None });
         }
-        let view = call.node.view(CommitmentLevel::Processed);
         let mut all = all();
         let known = all.get_mut(program)?;
-        let key = known.accounts.iter().find(|key| view.account(key).is_some())?;
-        let account = view.account(key)?;
+        let mut accounts = known.accounts.iter();
+        let (key, account) = accounts.find_map(|key| Some((key, source.account(key)?)))?;
         if let Some((old, interface)) = &known.read
             && *old == account
         {

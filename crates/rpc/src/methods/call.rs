@@ -1,6 +1,7 @@
 //! What handlers work on, and what their answers share.
 
 use core::{fmt::Debug, net::SocketAddr};
+use std::sync::Arc;
 
 use selkie_node::{Node, View};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use crate::{
     config::ContextConfig,
     encode::account::Surroundings,
     error::RpcError,
-    interfaces::Interfaces,
+    interfaces::{Interface, Interfaces, Source},
     methods::schedules::Schedules,
     options::{Explainer, Limits},
     params::Params,
@@ -109,6 +110,21 @@ impl Call<'_> {
         let view = self.node.view(config.commitment.level());
         check_slot(&view, config.min_context_slot)?;
         Ok(view)
+    }
+}
+
+impl Source for Call<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.node.view(CommitmentLevel::Processed).account(key)
+    }
+
+    fn file(&self, program: &Pubkey) -> Option<Arc<Interface>> {
+        let view = self.node.view(CommitmentLevel::Processed);
+        self.explainer?.interface(program, &|| view.program_elf(program))
+    }
+
+    fn fetch(&self, keys: &[Pubkey]) {
+        let _ = Call::fetch(self, keys);
     }
 }
 

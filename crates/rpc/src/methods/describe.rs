@@ -41,7 +41,7 @@ enum Question {
 pub(super) fn set_idl(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let program = params.key(0)?;
     let json: Option<Value> = params.optional(1)?;
-    call.interfaces.set(program, json.as_ref()).map_err(RpcError::invalid_params)?;
+    call.interfaces.set(program, json.as_ref())?;
     Ok(interface(call, &program))
 }
 
