@@ -2,11 +2,16 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { base58, isAddress } from "./bytes";
-import { count, counted, learnName, nameOf, sol, UPGRADEABLE } from "./format";
+import { count, counted, learnName, nameOf, sol, title, UPGRADEABLE } from "./format";
+import { Edit } from "./edit";
+import { ControlFlow } from "./graph";
+import { Interface } from "./idl";
 import { Rows, type Row } from "./live";
+import { describeAccount, type Idl } from "./names";
 import { rpc, subscribe } from "./rpc";
 import { later } from "./time";
 import type { Account, Disassembled, Err } from "./types";
+import { ProgramUsage, useUsage } from "./usage";
 import { Address, bytesOf, Copy, Decoded, Facts, Failure, Hex, Json, Loaded, Section, useLoad } from "./ui";
 
 const HISTORY = 25;
@@ -43,10 +48,13 @@ export function AccountView({ address }: { address: string }) {
 function Shown({ address }: { address: string }) {
   const [changes, setChanges] = useState(0);
   const account = useLoad(() => load(address), address);
+  const described = useLoad(() => describeAccount(address), address);
   const landed = useLoad(() => history(address), address);
+  const [isEdited, setEdited] = useState(false);
   useEffect(() => {
     const reload = later(() => {
       account.reload();
+      described.reload();
       landed.reload();
     }, 150);
     const changed = () => {
@@ -70,9 +78,16 @@ function Shown({ address }: { address: string }) {
             {address} <Copy text={address} label="address" />
           </span>
         </h1>
-        <span class="live" role="status" title="The view follows the account">
-          {changes > 0 ? `changed ${counted(changes, "time")} while you look` : "live"}
-        </span>
+        <div class="tools">
+          <span class="live" role="status" title="The view follows the account">
+            {changes > 0 ? `changed ${counted(changes, "time")} while you look` : "live"}
+          </span>
+          {account.value?.bytes && (
+            <button aria-expanded={isEdited} onClick={() => setEdited(!isEdited)}>
+              Edit
+            </button>
+          )}
+        </div>
       </header>
       <Loaded of={account} lines={8}>
         {({ parsed, bytes }) =>
@@ -86,11 +101,30 @@ function Shown({ address }: { address: string }) {
                   ["Executable", bytes.executable ? "yes" : "no"],
                 ]}
               />
+              {isEdited && (
+                <Edit
+                  address={address}
+                  account={bytes}
+                  fields={described.value?.fields ?? []}
+                  done={() => {
+                    setEdited(false);
+                    account.reload();
+                    described.reload();
+                  }}
+                />
+              )}
               {isProgram && <Program address={address} account={bytes} />}
               {"parsed" in parsed.data && !isProgram && (
                 <Section title="Data" aside={[parsed.data.program, typeOf(parsed.data.parsed)].filter(Boolean).join(", ")}>
                   <div class="panel">
                     <Decoded value={(parsed.data.parsed as { info?: unknown } | null)?.info ?? parsed.data.parsed} />
+                  </div>
+                </Section>
+              )}
+              {!("parsed" in parsed.data) && described.value && (
+                <Section title="Data" aside={`${title(described.value.name)}, ${described.value.origin}`}>
+                  <div class="panel">
+                    <Decoded value={described.value.info} />
                   </div>
                 </Section>
               )}
@@ -133,6 +167,8 @@ function Program({ address, account }: { address: string; account: Account }) {
   const deployed = useLoad(() => deployment(account), address);
   const [from, setFrom] = useState(0);
   const code = useLoad(() => rpc<Disassembled | null>("selkie_disassembleProgram", address, { from, count: PAGE }), `${address} ${from}`);
+  const idl = useLoad(() => rpc<Idl | null>("selkie_getIdl", address), address);
+  const usage = useUsage(address);
   const at = deployed.value;
   const about = code.value;
   if (about?.name) learnName(address, about.name);
@@ -159,12 +195,28 @@ function Program({ address, account }: { address: string; account: Account }) {
           ]}
         />
       )}
+      <Interface address={address} idl={idl} />
+      <ProgramUsage usage={usage} stack={new Map(about?.functions.map((it) => [it.name, it.stackBytes]))} />
+      {at && <Upgrades data={at.data} />}
+      {about && <ControlFlow address={address} about={about} />}
       <Section title="Disassembly" aside={about && <FunctionPicker about={about} pick={setFrom} />}>
         <Loaded of={code} lines={8}>
           {(it) => (it ? <Listing code={it} from={from} go={setFrom} /> : <p class="faint">This program is a part of the runtime, and has no instructions.</p>)}
         </Loaded>
       </Section>
     </>
+  );
+}
+
+/** The transactions that name the account with the program: deployments, upgrades, changes of its authority. */
+function Upgrades({ data }: { data: string }) {
+  const landed = useLoad(() => history(data), data);
+  return (
+    <Section title="Upgrades">
+      <Loaded of={landed} lines={2}>
+        {(rows) => (rows.length ? <Rows rows={rows} /> : <p class="faint">No transaction that is kept has deployed it: it was there from the start, or was set by a cheatcode.</p>)}
+      </Loaded>
+    </Section>
   );
 }
 

@@ -14,6 +14,7 @@ import { followLinks, go, placeOf, usePath } from "./router";
 import { rpc, watchConnection, watchSlot } from "./rpc";
 import { toggleTheme } from "./theme";
 import { TransactionView } from "./transaction";
+import { CoverageView } from "./usage";
 import { useKeys } from "./ui";
 
 const VIEWS = [
@@ -141,6 +142,7 @@ function viewOf(path: string, opened: Recorded[] | null | undefined) {
   if (kind === "controls") return { nav: "/controls", title: "Controls", content: <Controls /> };
   if (kind === "replay" && opened) return { nav: "/", title: "Transaction", content: <ReplayView key={wanted} number={Number(wanted)} all={opened} /> };
   if (kind === "replay" && opened === undefined) return { nav: "/", title: "Transaction", content: <h1>Transaction</h1> };
+  if (kind === "coverage") return { nav: "/", title: "Coverage", content: <CoverageView /> };
   if (kind === "" && opened) return { nav: "/", title: "Recorded transactions", content: <Replays all={opened} /> };
   if (kind === "") return { nav: "/", title: "Transactions", content: <Live /> };
   const content = (

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { fromBase58, hex } from "./bytes";
-import { count, counted, explainError, instructionName, nameOf, short } from "./format";
+import { count, counted, explainError, instructionName, nameOf, short, title } from "./format";
 import type { Frame, Landed, Parsed, Trace } from "./types";
 import { Address, Copy, Decoded, Mark } from "./ui";
 
@@ -66,7 +66,7 @@ function CallView(props: { call: Call; total: number; hasFailed: boolean; open?:
   useEffect(() => {
     if (props.open !== undefined) setOpen(props.open);
   }, [props.open]);
-  const name = instructionName(parsed);
+  const name = instructionName(parsed) ?? (frame.described && title(frame.described.name));
   const id = `call-${props.call.path}`;
   return (
     <li id={id} class={has ? "call-item bad" : "call-item"}>
@@ -113,13 +113,15 @@ const bytesOf = (frame: Frame) => fromBase58(frame.data) ?? new Uint8Array();
 
 function Details({ call }: { call: Call }) {
   const { frame, parsed } = call;
-  const info = typeof parsed?.parsed === "string" ? parsed.parsed : parsed?.parsed?.info;
+  const decoded = typeof parsed?.parsed === "string" ? parsed.parsed : parsed?.parsed?.info;
+  const named = frame.described?.info;
+  const info = decoded ?? (named && Object.keys(named).length > 0 ? named : undefined);
   const data = hex(bytesOf(frame));
   const isDecoded = info !== undefined && info !== null;
   return (
     <div class="call-info">
       {isDecoded && <Decoded value={info} />}
-      <details open={!isDecoded && frame.accounts.length + data.length < 140}>
+      <details open={(decoded === undefined || parsed?.accounts !== undefined) && frame.accounts.length + data.length < 140}>
         <summary>
           {counted(frame.accounts.length, "account")}, {counted(data.length / 2, "byte")} of data
         </summary>
@@ -127,6 +129,7 @@ function Details({ call }: { call: Call }) {
           {frame.accounts.map((it, index) => (
             <li key={index}>
               <span class="number faint">{index}</span>
+              {frame.described?.accounts[index] && <span class="role-name">{frame.described.accounts[index]}</span>}
               <Address of={it} />
             </li>
           ))}

@@ -70,6 +70,8 @@ function Stepper({ subject, run, first }: { subject: Subject; run: Run; first: H
   const [moves, setMoves] = useState(0);
   const calls = useLoad(() => ask<{ calls: CallOf[]; units: number; limit: number }>(subject, "calls"), subject.name);
   const stepInput = useRef<HTMLInputElement>(null);
+  /** What is typed for the step, which parts of the view that arrive meanwhile leave as it is. */
+  const [typed, setTyped] = useState<string>();
   const busy = useRef(false);
 
   /** Asks for another step. One question at a time: keys that are held down do not pile up. */
@@ -182,8 +184,13 @@ function Stepper({ subject, run, first }: { subject: Subject; run: Run; first: H
             class="number step"
             inputMode="numeric"
             aria-label="Step"
-            value={here.step}
-            onChange={(event) => goTo(Number((event.target as HTMLInputElement).value.replace(/\D/g, "")))}
+            value={typed ?? here.step}
+            onInput={(event) => setTyped((event.target as HTMLInputElement).value)}
+            onBlur={() => setTyped(undefined)}
+            onChange={(event) => {
+              setTyped(undefined);
+              void goTo(Number((event.target as HTMLInputElement).value.replace(/\D/g, "")));
+            }}
           />
         </label>
         <span class="number">of {count(run.steps)}</span>

@@ -55,7 +55,13 @@ export function FlameView({ signature }: { signature: string }) {
       <header class="page">
         <h1>
           Compute units{" "}
-          {subject.isSimulated ? <span class="faint">of a simulated transaction</span> : <Signature of={signature} full />}
+          {subject.isSimulated ? (
+            <span class="faint">of a simulated transaction</span>
+          ) : signature === "replay-all" ? (
+            <span class="faint">of all recorded transactions</span>
+          ) : (
+            <Signature of={signature} full />
+          )}
         </h1>
       </header>
       <Loaded of={flames} lines={10}>

@@ -5,6 +5,7 @@ import { hex } from "./bytes";
 import { Calls } from "./calls";
 import { count, explainError, short } from "./format";
 import { decode, type Message } from "./message";
+import { nameCalls } from "./names";
 import { param, setParam } from "./router";
 import { RpcError, rpc } from "./rpc";
 import { Balances, Diffs } from "./transaction";
@@ -65,6 +66,7 @@ export function Inspector() {
       ]);
       const loaded = answer.value.loadedAddresses;
       const keys = [...message.keys.map((it) => it.pubkey), ...(loaded?.writable ?? []), ...(loaded?.readonly ?? [])];
+      await nameCalls(trace);
       setSimulated({ trace, keys, inner: answer.value.innerInstructions });
     } catch (error) {
       setError(error as Error);

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isAddress } from "./bytes";
 import { count, explainError, instructionName, nameOf } from "./format";
+import { withNames } from "./names";
 import { go, param, setParam } from "./router";
 import { rpc, subscribe } from "./rpc";
 import type { Err, Landed } from "./types";
@@ -57,6 +58,7 @@ function ask() {
     const signature = waiting.shift()!;
     asked++;
     rpc<Landed | null>("getTransaction", signature, OPTIONS)
+      .then((landed) => landed && withNames(landed))
       .then((landed) => {
         if (!landed) return;
         if (details.size > 2 * KEPT) details.clear();
@@ -80,7 +82,9 @@ function matches(row: Row, text: string): boolean {
   const has = (it: string | undefined) => it?.toLowerCase().includes(wanted);
   if (has(row.signature) || row.logs.some(has)) return true;
   if (row.err && (has(explainError(row.err).name) || has(JSON.stringify(row.err)))) return true;
-  const keys = details.get(row.signature)?.transaction.message.accountKeys.map((it) => it.pubkey) ?? programsOf(row.logs);
+  const known = details.get(row.signature);
+  if (has(known?.errorName) || known?.transaction.message.instructions.some((it) => has(instructionName(it)))) return true;
+  const keys = known?.transaction.message.accountKeys.map((it) => it.pubkey) ?? programsOf(row.logs);
   return keys.some((it) => has(it) || has(nameOf(it)));
 }
 
@@ -292,7 +296,7 @@ function RowView({ row, most }: { row: Row; most: number }) {
       </span>
       <span role="cell" class="what">
         <What row={row} landed={landed} />
-        {err && <span class="why">{err.name}</span>}
+        {err && <span class="why">{landed?.errorName ? `${landed.errorName.split(":")[0]} (${err.code ?? err.name})` : err.name}</span>}
       </span>
       <span role="cell" class="right units">
         <span class="number">{units === undefined ? "–" : count(units)}</span>

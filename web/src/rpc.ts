@@ -29,7 +29,7 @@ export async function rpc<T>(method: string, ...params: unknown[]): Promise<T> {
     response = await fetch(PATH, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: next++, method, params }),
+      body: exactly({ jsonrpc: "2.0", id: next++, method, params }),
     });
   } catch {
     throw new RpcError("The node does not answer. Is it still running?", 0, null);
@@ -65,8 +65,10 @@ export function parse(text: string): unknown {
 }
 
 /** Renders JSON with exact integers. */
-export function stringify(value: unknown): string {
-  const marked = JSON.stringify(value, (_, it) => (typeof it === "bigint" ? `\u0001${it}\u0001` : it), 2);
+export const stringify = (value: unknown) => exactly(value, 2);
+
+function exactly(value: unknown, indent?: number): string {
+  const marked = JSON.stringify(value, (_, it) => (typeof it === "bigint" ? `\u0001${it}\u0001` : it), indent);
   return (marked ?? "null").replace(/"\\u0001(-?\d+)\\u0001"/g, "$1");
 }
 

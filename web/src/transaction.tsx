@@ -5,6 +5,7 @@ import { Calls } from "./calls";
 import { count, decimal, explainError, learnName, signed, sol, time } from "./format";
 import { type Amounts, fieldsAt } from "./layout";
 import { OPTIONS } from "./live";
+import { nameCalls, withNames } from "./names";
 import { rpc } from "./rpc";
 import type { Diff, Explained, Landed, Meta, TokenBalance, Trace } from "./types";
 import { Address, Copy, Facts, Hex, Json, Loaded, meaning, Section, Signature, Status, useKeys, useLoad, When } from "./ui";
@@ -31,6 +32,7 @@ async function load(signature: string): Promise<Everything> {
   }
   let problem: Error | undefined;
   const trace = await rpc<Trace | null>("selkie_traceTransaction", signature).catch((error) => void (problem = error));
+  await Promise.all([withNames(landed), trace && nameCalls(trace)]);
   return { landed, trace: trace ?? undefined, problem };
 }
 
@@ -125,13 +127,14 @@ function Summary({ landed, trace }: { landed: Landed; trace?: Trace }) {
 function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Explained | null; error?: Error } }) {
   const error = explainError(props.landed.meta.err!);
   const it = props.explained.value;
+  const name = it?.errorName?.replace(/^\((.*)\)$/, "$1") ?? props.landed.errorName;
   const sentences = [...new Set([...(it?.explanations ?? []), ...(props.trace?.notes ?? [])])];
   const isPending = it == null && !props.explained.error;
   return (
     <section class="failure" aria-labelledby="failure">
       <h2 id="failure">
         {error.instruction !== undefined && <a href={`#call-${error.instruction}`}>Instruction {error.instruction + 1}</a>}
-        <span>{it?.errorName ? `${error.name}: ${it.errorName.replace(/^\(|\)$/g, "")}` : error.name}</span>
+        <span>{name ? `${error.name}: ${name}` : error.name}</span>
       </h2>
       {error.meaning && <p>{error.meaning}</p>}
       {sentences.map((sentence) => (

@@ -38,7 +38,17 @@ export interface Meta {
   returnData?: { programId: string; data: [string, string] };
 }
 
+/** What the node knows about an instruction by its program's rows or description. */
+export interface Described {
+  name: string;
+  info: Record<string, unknown>;
+  accounts: (string | null)[];
+  message?: string | null;
+}
+
 export interface Landed {
+  /** The name of the program's own error that ended it. */
+  errorName?: string;
   slot: number;
   blockTime: number | null;
   version: string | number;
@@ -58,6 +68,7 @@ export interface Frame {
   selfComputeUnits: number;
   logs: string[];
   inner: Frame[];
+  described?: Described;
 }
 
 export interface Diff {

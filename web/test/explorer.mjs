@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -61,8 +61,9 @@ test("the newest transactions are listed and filtered", async (context) => {
   const units = await row(page, scene.tokens).locator(".units .number").textContent();
   assert.equal(digits(units), landed.meta.computeUnitsConsumed);
   const filter = page.getByRole("searchbox", { name: /Filter/ });
-  await filter.fill("Custom error");
+  await filter.fill("Custom error 1 ");
   await row(page, scene.tokens).waitFor({ state: "detached" });
+  await row(page, scene.overflow).waitFor({ state: "detached" });
   assert.equal(await page.locator("[data-row]").count(), 1);
   await filter.fill(scene.program);
   await row(page, scene.unread).waitFor();
@@ -70,7 +71,7 @@ test("the newest transactions are listed and filtered", async (context) => {
   await filter.fill("");
   await page.getByRole("button", { name: "Failed" }).click();
   await row(page, scene.memo).waitFor({ state: "detached" });
-  assert.equal(await page.locator("[data-row]").count(), 2);
+  assert.equal(await page.locator("[data-row]").count(), 3);
   assert.match(page.url(), /failed=1/);
 });
 
@@ -246,6 +247,106 @@ test("a program shows its version, authority and instructions with lines", async
   assert.match(await code.textContent(), /entrypoint/);
 });
 
+test("a program shows functions with compute units, covered lines, upgrades and control flow", async (context) => {
+  const page = await open(context, `/address/${scene.program}`);
+  const usage = await rpc(node.url, "selkie_programUsage", scene.program);
+  assert.equal(usage.transactions, 3);
+  const functions = page.getByRole("region", { name: "Functions" });
+  const share = usage.functions.find((it) => it.name.includes("payout::share"));
+  const line = functions.getByRole("row", { name: share.name });
+  await line.waitFor();
+  assert.equal(digits(await line.getByRole("cell").nth(1).textContent()), share.own);
+  const coverage = page.getByRole("region", { name: "Coverage" });
+  const file = usage.files.find((it) => it.path.endsWith("src/lib.rs"));
+  await coverage.getByText(file.lines.join(" of ")).waitFor();
+  await coverage.locator(".partial", { hasText: String(file.partial[0]) }).first().waitFor();
+  await coverage.locator(".hit").first().waitFor();
+  const upgrades = page.getByRole("region", { name: "Upgrades" });
+  await upgrades.locator("[data-row]").getByText("Upgradeable Loader").first().waitFor();
+  const flow = page.getByRole("combobox", { name: /control flow/ });
+  await flow.selectOption({ label: "payout::check" });
+  const about = await rpc(node.url, "selkie_disassembleProgram", scene.program, { count: 1 });
+  const { pc } = about.functions.find((it) => it.name === "payout::check");
+  const { blocks } = await rpc(node.url, "selkie_disassembleProgram", scene.program, { graph: pc });
+  assert.ok(blocks.length > 1);
+  await page.locator(".graph .block").nth(blocks.length - 1).waitFor();
+  assert.equal(await page.locator(".graph .edge").count(), blocks.flatMap((it) => it.to.filter((to) => blocks.some((block) => block.pc === to))).length);
+  assert.match(page.url(), /graph=\d+/);
+});
+
+test("an Anchor program's instructions, accounts and errors have the names of its description", async (context) => {
+  const page = await open(context, "/");
+  await row(page, scene.added).getByText("Add", { exact: true }).waitFor();
+  await row(page, scene.overflow).getByText("Overflow (6000)").waitFor();
+  await page.getByRole("searchbox", { name: /Filter/ }).fill("overflow");
+  await row(page, scene.added).waitFor({ state: "detached" });
+  await row(page, scene.overflow).locator("a.mono").first().click();
+  await page.locator(".failure").getByText(/Overflow: the count does not fit into 64 bits/).first().waitFor();
+  const call = page.getByRole("region", { name: "Calls" });
+  await call.getByText("amount", { exact: true }).waitFor();
+  await call.getByText("18 446 744 073 709 551 615".replace(/ /g, "\u202f")).waitFor();
+  await call.locator(".accounts").getByText("tally", { exact: true }).waitFor();
+  await page.goto(`${base}/address/${scene.counter}`);
+  const data = page.getByRole("region", { name: "Data" });
+  await data.getByText("count", { exact: true }).waitFor();
+  await data.getByText("5", { exact: true }).waitFor();
+  await page.getByText(/Tally, target\/idl\/tally.json/).waitFor();
+});
+
+test("an account is edited by fields, by bytes and by balance", async (context) => {
+  const page = await open(context, `/address/${scene.counter}`);
+  const account = async () => (await rpc(node.url, "getAccountInfo", scene.counter, { encoding: "base64", commitment: "processed" })).value;
+  const before = await account();
+  await page.getByRole("button", { name: "Edit" }).click();
+  const form = page.getByRole("form", { name: "Edit the account" });
+  await form.getByLabel("count").fill("256");
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("region", { name: "Data" }).getByText("256", { exact: true }).waitFor();
+  const bytes = Buffer.from((await account()).data[0], "base64");
+  assert.equal(bytes.readBigUInt64LE(40), 256n);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await form.getByLabel("count").fill("-1");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByText(/"-1" is no value of count/).waitFor();
+  await form.getByLabel("count").fill("256");
+  bytes.writeBigUInt64LE(7n, 40);
+  await form.getByLabel("Data in hexadecimal").fill(bytes.toString("hex"));
+  await form.getByLabel("Lamports").fill("9007199254740993");
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("region", { name: "Data" }).getByText("7", { exact: true }).waitFor();
+  await page.locator(".facts").getByText("9 007 199.254740993 SOL".replace(/ (?=\d)/g, "\u202f")).waitFor();
+  await rpc(node.url, "selkie_setAccount", scene.counter, { lamports: before.lamports, data: before.data });
+});
+
+test("a description is uploaded, and its text is never HTML", async (context) => {
+  const page = await open(context, `/address/${scene.program}`);
+  const part = page.getByRole("region", { name: "Interface" });
+  await part.getByText(/Nothing describes this program/).waitFor();
+  const tag = [0x88, 0x13];
+  const idl = {
+    instructions: [{ name: PAYLOAD, discriminator: tag, accounts: [{ name: PAYLOAD, writable: true }], args: [] }],
+    accounts: [],
+    errors: [{ code: 1, name: "NotAllPaid", msg: PAYLOAD }],
+  };
+  const file = (text) => ({ name: "payout.json", mimeType: "application/json", buffer: Buffer.from(text) });
+  const upload = (text) => part.locator("input[type=file]").setInputFiles(file(text));
+  await upload("{");
+  await part.getByText("The file is no JSON.").waitFor();
+  await upload("[]");
+  await part.getByText(/not an interface description/).waitFor();
+  await upload(JSON.stringify(idl));
+  await part.getByText(PAYLOAD).first().waitFor();
+  await page.goto(`${base}/tx/${scene.failed}`);
+  await page.locator(".failure").getByText(/NotAllPaid/).first().waitFor();
+  await page.getByRole("region", { name: "Calls" }).getByText(PAYLOAD).first().waitFor();
+  await page.goto(base);
+  await row(page, scene.failed).getByText(PAYLOAD).waitFor();
+  await page.goto(`${base}/address/${scene.program}`);
+  await part.getByRole("button", { name: "Remove" }).click();
+  await part.getByText(/Nothing describes this program/).waitFor();
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
+});
+
 test("blocks lead to their transactions", async (context) => {
   const { slot } = await rpc(node.url, "getTransaction", scene.memo, { encoding: "json" });
   const page = await open(context, "/blocks");
@@ -316,6 +417,7 @@ test("the keyboard alone leads to every view", async (context) => {
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await press("Escape");
   await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "hidden" });
+  await page.waitForFunction(() => !document.activeElement?.closest("dialog"));
   for (const [key, heading] of [["2", "Blocks"], ["3", "Inspector"], ["4", "Controls"], ["1", "Transactions"]]) {
     await press(key);
     await page.getByRole("heading", { level: 1, name: heading }).waitFor();
@@ -333,6 +435,61 @@ test("the keyboard alone leads to every view", async (context) => {
   await page.getByRole("heading", { level: 1, name: "Account" }).waitFor();
   await press("t");
   await page.locator("html[data-theme]").waitFor({ state: "attached" });
+});
+
+test("what was recorded is opened at its coverage and its compute units", async (context) => {
+  if (PAGES) return;
+  // The command that opens browsers is one that writes what it is asked to open.
+  const bin = join(FOLDER, "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\necho "$1" > "${join(FOLDER, "opened")}"\n`, { mode: 0o755 });
+  for (const [command, path] of [["coverage", "/coverage"], ["profile", "/flame/replay-all"]]) {
+    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+    const served = spawn(SELKIE, [command, "call.replay", "--open", "--json"], { cwd: FOLDER, env });
+    context.after(() => served.kill());
+    const told = JSON.parse(await new Promise((found) => served.stdout.once("data", (it) => found(String(it)))));
+    assert.equal(new URL(told.url).pathname, path);
+    const page = await open(context, "/");
+    await page.goto(told.url);
+    if (command === "coverage") {
+      await page.getByText(/of \d+/).first().waitFor();
+      await page.locator(".coverage .partial").first().waitFor();
+    } else await page.locator(".flame button").first().waitFor();
+    await page.screenshot({ path: join(PICTURES, `${command}-light-1280.png`), fullPage: true });
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => window.axe.run(document));
+    assert.deepEqual(violations.filter((it) => ["serious", "critical"].includes(it.impact)).map((it) => it.id), []);
+    for (let tries = 0; ; tries++) {
+      const opened = existsSync(join(FOLDER, "opened")) ? readFileSync(join(FOLDER, "opened"), "utf8").trim() : "";
+      if (opened === told.url) break;
+      assert.ok(tries < 600, `opened ${opened}, and not ${told.url}`);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+});
+
+test("account data and the fields that a description names are never HTML", async (context) => {
+  const page = await open(context, "/");
+  const [victim, owner] = ["cGfHiC6Kgg3FpFZvgwGcswsCRtp4aBP2fzuXRQPizuN", "LbUiWL3xVV8hTFYBVdbTNrpDo41NKS6o3LHHuDzjfcY"];
+  const text = Buffer.from(PAYLOAD);
+  await rpc(node.url, "selkie_setAccount", victim, { lamports: 1_000_000_000, data: text.toString("hex") });
+  await page.goto(`${base}/address/${victim}`);
+  await page.getByRole("region", { name: /bytes in hexadecimal/ }).getByText("<img src=x onerr").waitFor();
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
+  assert.equal(await page.locator("main img").count(), 0);
+  const field = { name: PAYLOAD, type: "string" };
+  const idl = { accounts: [{ name: PAYLOAD, discriminator: [1] }], types: [{ name: PAYLOAD, type: { kind: "struct", fields: [field] } }], instructions: [] };
+  await rpc(node.url, "selkie_setIdl", owner, idl);
+  const data = Buffer.concat([Buffer.from([1, text.length, 0, 0, 0]), text]).toString("hex");
+  await rpc(node.url, "selkie_setAccount", victim, { owner: owner, data });
+  const shown = page.getByRole("region", { name: "Data" });
+  await shown.locator("dt").getByText(PAYLOAD).waitFor();
+  await shown.locator("dd").getByText(PAYLOAD).waitFor();
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("form").waitFor();
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
+  assert.equal(await page.locator("main img").count(), 0);
+  await rpc(node.url, "selkie_setIdl", owner);
 });
 
 test("text of clients is never HTML", async (context) => {
@@ -413,6 +570,9 @@ for (const colorScheme of ["light", "dark"]) {
         program: `/address/${scene.program}`,
         debugger: `/debug/${scene.failed}`,
         flame: `/flame/${scene.tokens}`,
+        anchor: `/tx/${scene.overflow}`,
+        tally: `/address/${scene.tally}`,
+        counter: `/address/${scene.counter}`,
         blocks: "/blocks",
         inspector: `/inspector?transaction=${encodeURIComponent(raw)}`,
         controls: "/controls",
@@ -424,6 +584,9 @@ for (const colorScheme of ["light", "dark"]) {
         await page.waitForLoadState("networkidle");
         if (name === "failed") await page.locator(".source .here").waitFor();
         if (name === "debugger") await page.locator(".code-row.here code").first().waitFor();
+        if (name === "counter") await page.getByRole("button", { name: "Edit" }).click();
+        if (name === "program") await page.getByRole("combobox", { name: /control flow/ }).selectOption({ label: "payout::check" });
+        if (name === "program") await page.locator(".graph .block").first().waitFor();
         if (name === "flame") await page.locator(".flame button").first().waitFor();
         await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}-${width}.png`), fullPage: true });
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

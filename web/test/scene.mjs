@@ -2,7 +2,7 @@
 // with debug information that fails, and text that would be harmful as HTML.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Text that does harm wherever it is taken as HTML. */
@@ -86,5 +86,13 @@ export async function play(selkie, folder, url) {
   execFileSync(selkie, ["build", "loop.s"], { cwd: home, stdio: "pipe" });
   const looping = run("deploy", "loop.so").program;
   const long = run("send", "--program", looping, "-d", "0x").signature;
-  return { long, alice, bob, pool, mint, transfer, tokens, memo, program, failed, unread };
+  // A program made with Anchor, at the address that it was built for, whose description is in target/idl.
+  const tally = "8mTauyRAFNN1cqbZzDbzBHwRzUbVCtD1a9q7DQ7HNaff";
+  await rpc(url, "selkie_setProgram", tally, readFileSync(join(folder, "tally.so")).toString("base64"));
+  const counter = key("test:counter");
+  const anchor = (...args) => run("send", "--program", tally, "--skip-preflight", ...args).signature;
+  const opened = anchor("-a", "test:counter:ws", "payer:ws", "system", "-d", "anchor:open");
+  const added = anchor("-a", "test:counter:w", "payer:s", "-d", "anchor:add,u64:5");
+  const overflow = anchor("-a", "test:counter:w", "payer:s", "-d", `anchor:add,u64:${2n ** 64n - 1n}`);
+  return { tally, counter, opened, added, overflow, long, alice, bob, pool, mint, transfer, tokens, memo, program, failed, unread };
 }

@@ -3,7 +3,8 @@
 //! The built files are committed, so that `cargo build` needs no Node.js. The same sources give the same
 //! bytes: `package-lock.json` names the versions of what is bundled, and the archives have no times. With
 //! `--check`, the committed files are compared with what the sources give. With `--test`, a browser opens
-//! every view of a node that this workspace's command runs.
+//! every view of a node that this workspace's command runs. `--figures` measures it there, and `--pictures` makes the
+//! pictures of the documentation.
 
 use std::{
     fs,
@@ -28,6 +29,10 @@ const FILES: &[&str] =
 /// The most bytes of all files together, compressed.
 const BYTES_MAX: usize = 150 << 10;
 
+/// Where the pictures of the documentation are, and the most bytes of one of them.
+const IMAGES: &str = "docs/images";
+const PICTURE_BYTES_MAX: u64 = 150 << 10;
+
 /// The program of the browser, and Debian's package of it.
 pub(crate) const BROWSER: &str = "chromium";
 
@@ -42,7 +47,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         ["--check"] => check(),
         ["--test"] => test(&built("selkie")?),
         ["--test", selkie] => test(&Path::new(selkie).canonicalize()?),
-        _ => bail!("usage: cargo xtask web [--check | --test [SELKIE]]"),
+        ["--figures"] => play(&built("selkie")?, &["test/figures.mjs"]),
+        ["--figures", selkie] => play(&Path::new(selkie).canonicalize()?, &["test/figures.mjs"]),
+        ["--pictures"] => pictures(),
+        _ => bail!(
+            "usage: cargo xtask web [--check | --test [SELKIE] | --figures [SELKIE] | --pictures]"
+        ),
     }
 }
 
@@ -110,8 +120,24 @@ fn check() -> Result<()> {
     Ok(())
 }
 
-/// Runs the tests in a browser, with a program that fails and its debug information.
+/// Runs the tests in a browser.
 fn test(selkie: &Path) -> Result<()> {
+    play(selkie, &["--test", "test/explorer.mjs"])
+}
+
+/// Makes the pictures of the documentation.
+fn pictures() -> Result<()> {
+    play(&built("selkie")?, &["test/pictures.mjs"])?;
+    for entry in fs::read_dir(repository().join(IMAGES))? {
+        let (path, bytes) = entry.and_then(|it| Ok((it.path(), it.metadata()?.len())))?;
+        ensure!(bytes <= PICTURE_BYTES_MAX, "{} has {bytes} bytes", path.display());
+    }
+    Ok(())
+}
+
+/// Runs a script with a browser, for a node with a program that fails and its debug information, and one made
+/// with Anchor.
+fn play(selkie: &Path, script: &[&str]) -> Result<()> {
     ensure!(provide(BROWSER, BROWSER), "chromium is not installed");
     if !source().join("node_modules").exists() {
         install()?;
@@ -119,7 +145,14 @@ fn test(selkie: &Path) -> Result<()> {
     let folder = repository().join("target/web");
     fs::create_dir_all(&folder)?;
     gdb::record(selkie, &folder)?;
+    let anchor = repository().join("examples/anchor/tally");
+    output(Command::new(selkie).arg("build").current_dir(&anchor))?;
+    fs::copy(anchor.join("target/deploy/tally.so"), folder.join("tally.so"))?;
+    // The description that `selkie build --idl` writes, which takes minutes to build.
+    fs::create_dir_all(folder.join("target/idl"))?;
+    fs::copy(source().join("test/tally.json"), folder.join("target/idl/tally.json"))?;
     let mut node = Command::new("node");
-    node.arg("--test").arg("test/explorer.mjs").current_dir(source());
+    node.args(script).current_dir(source()).env("IMAGES", repository().join(IMAGES));
+    node.env("BUILT", repository().join("crates/rpc/web"));
     succeed(node.env("SELKIE", selkie).env("FOLDER", folder))
 }

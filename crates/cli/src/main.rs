@@ -15,8 +15,11 @@ mod effects;
 mod explorer;
 mod files;
 mod folders;
+#[cfg(feature = "node")]
+mod interfaces;
 mod keys;
 mod names;
+mod pages;
 mod program;
 mod recording;
 mod render;

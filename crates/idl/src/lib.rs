@@ -111,9 +111,17 @@ impl Idl {
     /// If it is not JSON, has too many instructions, or one without a name.
     pub fn read(text: &str) -> Result<Self, IdlError> {
         let json: Value = serde_json::from_str(text).map_err(|it| IdlError(it.to_string()))?;
+        Self::of_json(&json)
+    }
+
+    /// Reads a description, which may have errors or accounts alone.
+    ///
+    /// # Errors
+    /// As [`Idl::read`].
+    pub fn of_json(json: &Value) -> Result<Self, IdlError> {
         match json.get("program").filter(|_| json.get("kind") == Some(&"rootNode".into())) {
             Some(program) => codama::program(program),
-            None => anchor::program(&json),
+            None => anchor::program(json),
         }
     }
 

@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [`kind`], [`wire`] | types of fields: as data, and as Rust types that are read and written |
 //! | [`instruction`], [`role`], [`account`] | rows of instructions, roles of their accounts, rows of accounts |
+//! | [`place`] | the fields of an account with their offsets, to be changed by text |
 //! | `declare` | the notation of rows |
 //! | [`system`], [`loader`], [`vote`], [`stake`], [`compute_budget`], [`lookup_table`], [`sysvar`] | programs of the cluster, and sysvars |
 //! | [`token`], [`associated_token`] | token programs |
@@ -41,6 +42,7 @@ pub mod instruction;
 pub mod kind;
 pub mod loader;
 pub mod lookup_table;
+pub mod place;
 pub mod program;
 mod reader;
 pub mod role;

@@ -16,13 +16,15 @@ use crate::{symbolize::Programs, trace};
 /// The lines of source before and after the one that failed.
 const LINES_AROUND: usize = 5;
 /// The longest source file that is read.
-const SOURCE_BYTES_MAX: u64 = 4 << 20;
+pub(crate) const SOURCE_BYTES_MAX: u64 = 4 << 20;
 /// The longest line of source that is shown.
 const LINE_CHARS_MAX: usize = 300;
 /// The size of an instruction's slot.
 const SLOT_BYTES: usize = 8;
 /// The instructions of one answer.
 const INSTRUCTIONS_MAX: usize = 2_000;
+/// The basic blocks of one answer.
+const BLOCKS_MAX: usize = 400;
 
 /// Returns a transaction's calls, why it failed, and the place in the sources with the lines around it.
 #[must_use]
@@ -109,6 +111,24 @@ pub fn disassemble_program(
         "slots": slots,
         "version": view.program.version().to_string(),
     }))
+}
+
+/// Returns the basic blocks of the function that begins at a slot, each with its instructions and the slots of
+/// those that follow; at most 400. `None` if it is no program that can be loaded, or there is no such function.
+#[must_use]
+pub fn function_graph(id: Pubkey, elf: Vec<u8>, function: u32) -> Option<Value> {
+    let view = ProgramView::open(id, elf, &debug_files(), None)?;
+    let (range, blocks) = view.graph.by_function().find(|(range, _)| range.start == function)?;
+    let listing = Listing::new(&view.program);
+    let ends = blocks.iter().skip(1).map(|it| it.pc).chain([range.end]);
+    let shown = blocks.iter().zip(ends).take(BLOCKS_MAX).map(|(block, end)| {
+        let inside = listing.lines.iter().filter(|it| (block.pc..end).contains(&it.pc));
+        let text = inside.map(|it| format!("{} {}", it.mnemonic, it.operands.join(", ")));
+        let text: Vec<String> = text.map(|it| it.trim_end().to_owned()).collect();
+        json!({ "instructions": text, "pc": block.pc, "to": block.destinations })
+    });
+    let omitted = blocks.len().saturating_sub(BLOCKS_MAX);
+    Some(json!({ "blocks": shown.collect::<Vec<_>>(), "omitted": omitted }))
 }
 
 /// Returns the debug files of programs that were built where the node was started.

@@ -19,15 +19,20 @@ const LINES_MAX: usize = 24;
 /// The longest name.
 const NAME_CHARS_MAX: usize = 300;
 
-/// Returns the call tree of a transaction with compute units, twice: libraries counting for the own functions that
+/// Returns the call tree of transactions with compute units, twice: libraries counting for the own functions that
 /// call them, and all functions. With the name of a format, returns the text that tools read.
 ///
 /// # Errors
-/// If there is no such format of text.
-pub fn flame_transaction(timeline: &Timeline, format: Option<&str>) -> Result<Value, Failure> {
+/// If one of the transactions cannot be run, or there is no such format of text.
+pub fn flame(
+    timelines: impl IntoIterator<Item = Result<Timeline, Failure>>,
+    format: Option<&str>,
+) -> Result<Value, Failure> {
     let mut programs = Programs::new(debug_files());
     let mut profile = Profile::default();
-    profile.add(timeline, &mut programs);
+    for timeline in timelines {
+        profile.add(&timeline?, &mut programs);
+    }
     let Some(format) = format else {
         return Ok(json!({
             "all": frames(&profile.shown(Libraries::Expanded)),

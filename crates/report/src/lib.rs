@@ -13,6 +13,7 @@
 //! | [`diff`] | the first step where two runs part |
 //! | [`explain`] | why a transaction failed, and what a program consists of, as JSON for the explorer |
 //! | [`flame`] | where the compute units of a transaction go, as JSON for the explorer |
+//! | `usage` | [`Usage`]: functions with compute units and covered lines, as JSON for the explorer |
 //! | [`test_results`] | results of tests: what harnesses print, JUnit's XML |
 //! | `text` | escaping and alignment |
 
@@ -29,5 +30,8 @@ pub mod symbolize;
 pub mod test_results;
 mod text;
 pub mod trace;
+mod usage;
 
-pub use crate::{coverage::Coverage, profile::Profile, symbolize::Programs, text::escaped};
+pub use crate::{
+    coverage::Coverage, profile::Profile, symbolize::Programs, text::escaped, usage::Usage,
+};

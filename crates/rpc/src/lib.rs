@@ -9,6 +9,7 @@
 //! | [`Service`] | what answers requests, without sockets |
 //! | [`Options`], [`Limits`] | where it listens, and what clients may ask for |
 //! | [`Explainer`] | what looks into transactions and programs for the explorer |
+//! | [`Interface`] | the description of a program's interface, which an explainer finds |
 //! | [`METHODS`], [`SUBSCRIPTIONS`] | one row per method and subscription, from which `docs/rpc.md` is made |
 //! | [`ERRORS`] | numbers and texts of errors |
 //! | [`documentation`] | the text of `docs/rpc.md` |
@@ -18,6 +19,7 @@
 //! | `parsed` | the encoding `jsonParsed`: names of accounts and instructions |
 //! | `token_amount` | token amounts as clients see them |
 //! | `encode` | accounts, transactions and blocks as JSON |
+//! | `interfaces` | descriptions of programs, by which their instructions and accounts have names |
 //! | `budget` | the memory that clients can make the server hold |
 //! | `params`, `config` | parameters, and the objects among them |
 //! | `methods` | the table of methods, and a function for each |
@@ -33,6 +35,7 @@ mod document;
 mod encode;
 mod error;
 mod ids;
+mod interfaces;
 mod local;
 mod methods;
 mod options;
@@ -45,6 +48,7 @@ mod token_amount;
 pub use crate::{
     document::documentation,
     error::{ERRORS, ErrorRow, RpcError},
+    interfaces::Interface,
     local::{LocalNode, StartError},
     methods::{
         API_VERSION, Addresses, METHODS, Method, SUBSCRIPTIONS, SubscriptionRow, UNSUPPORTED,

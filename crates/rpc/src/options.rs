@@ -8,6 +8,8 @@ use selkie_isa::failure::Failure;
 use serde_json::Value;
 use solana_pubkey::Pubkey;
 
+use crate::interfaces::Interface;
+
 /// Options of the server.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -42,6 +44,8 @@ pub enum Asked {
     Replay(Box<Replay>),
     /// The one with this number of those that [`Explainer::opened`] lists.
     Opened(usize),
+    /// All of them.
+    AllOpened,
 }
 
 /// Looks into transactions and programs, with the debug information of the machine.
@@ -62,12 +66,28 @@ pub trait Explainer: fmt::Debug + Send + Sync {
         count: Option<usize>,
     ) -> Option<Value>;
 
+    /// Returns the basic blocks of the function of a program that begins at a slot, for the same method. `None` if
+    /// there is none.
+    fn graph(&self, id: Pubkey, elf: Vec<u8>, function: u32) -> Option<Value> {
+        let _ = (id, elf, function);
+        None
+    }
+
     /// Runs a transaction again, and returns where its compute units go: what `selkie_flameTransaction` answers,
     /// or the text of a format.
     ///
     /// # Errors
     /// If the replay cannot be run, or there is no such format.
     fn flame(&self, asked: Asked, format: Option<&str>) -> Result<Value, Failure>;
+
+    /// Runs transactions again, and returns what they use of a program, or of all, for `selkie_programUsage`.
+    ///
+    /// # Errors
+    /// If one of them cannot be run.
+    fn usage(&self, asked: Vec<Asked>, program: Option<&Pubkey>) -> Result<Value, Failure> {
+        let _ = (asked, program);
+        Err("this server counts no lines".into())
+    }
 
     /// Answers a question of `selkie_debugTransaction` about the steps of the transaction with a name. `asked`
     /// is called for it if it is not known from questions before; the answer is null if there is none.
@@ -80,6 +100,17 @@ pub trait Explainer: fmt::Debug + Send + Sync {
         asked: &dyn Fn() -> Result<Option<Asked>, Failure>,
         question: &Value,
     ) -> Result<Value, Failure>;
+
+    /// Returns the description of a program's interface that a file on this machine has; `elf` reads the
+    /// program.
+    fn interface(
+        &self,
+        program: &Pubkey,
+        elf: &dyn Fn() -> Option<Vec<u8>>,
+    ) -> Option<Arc<Interface>> {
+        let _ = (program, elf);
+        None
+    }
 
     /// Returns a list of transactions that are looked into instead of the node's, for `selkie_listReplays`;
     /// `None` if the node's are.

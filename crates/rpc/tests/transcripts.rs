@@ -35,7 +35,7 @@ use selkie_node::{
     Store, StoreError,
 };
 use selkie_replay::{ReplayFile, Timeline};
-use selkie_report::{explain, flame};
+use selkie_report::{Usage, explain, flame};
 use selkie_rpc::{Addresses, Asked, Explainer, Service};
 use serde_json::{Value, json};
 use solana_account::AccountSharedData;
@@ -236,8 +236,20 @@ impl Explainer for Explorer {
         explain::disassemble_program(id, elf, from, count)
     }
 
+    fn graph(&self, id: Pubkey, elf: Vec<u8>, function: u32) -> Option<Value> {
+        explain::function_graph(id, elf, function)
+    }
+
+    fn usage(&self, asked: Vec<Asked>, program: Option<&Pubkey>) -> Result<Value, Failure> {
+        let mut usage = Usage::default();
+        for asked in asked {
+            usage.add(&timeline(asked)?);
+        }
+        Ok(usage.to_json(program))
+    }
+
     fn flame(&self, asked: Asked, format: Option<&str>) -> Result<Value, Failure> {
-        flame::flame_transaction(&timeline(asked)?, format)
+        flame::flame([timeline(asked)], format)
     }
 
     fn ask(
@@ -254,7 +266,7 @@ impl Explainer for Explorer {
 fn timeline(asked: Asked) -> Result<Timeline, Failure> {
     match asked {
         Asked::Replay(replay) => ReplayFile::from(*replay).timeline(0).or_failure(),
-        Asked::Opened(_) => Err("nothing was opened".into()),
+        Asked::Opened(_) | Asked::AllOpened => Err("nothing was opened".into()),
     }
 }
 

@@ -28,6 +28,19 @@ pub(crate) struct Interface {
     idl: Idl,
 }
 
+/// The folders in which descriptions of programs' interfaces are looked for, from the current one.
+#[must_use]
+pub fn interface_folders() -> Vec<PathBuf> {
+    FOLDERS.iter().map(PathBuf::from).collect()
+}
+
+/// Returns the file that describes the interface of a program: by the name of the program's file, or else by
+/// its address.
+#[must_use]
+pub fn interface_file(program: &Pubkey, file: Option<&Path>) -> Option<PathBuf> {
+    Interface::find(program, file).map(|it| it.path)
+}
+
 impl Interface {
     /// Finds the description of a program: by the name of its file, or else by its address.
     pub(crate) fn find(program: &Pubkey, file: Option<&Path>) -> Option<Self> {

@@ -122,6 +122,7 @@ pub use crate::{
     custom_error::{ErrorSources, custom_error},
     deploy::{ProgramError, ProgramFile},
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},
+    interface::{interface_file, interface_folders},
     journal::{Snapshot, SnapshotError},
     json::account_file as account_json,
     program_path::path_hint,

@@ -189,6 +189,10 @@ pub(crate) struct ProfileArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
+    /// Serve the explorer's flame graph of it, and open that in a browser
+    #[arg(long, conflicts_with_all = ["output", "compare", "top", "by", "libraries"])]
+    pub(crate) open: bool,
+
     /// Compare with the profile of these replays: a file or a folder
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "output")]
     pub(crate) compare: Option<PathBuf>,
@@ -261,6 +265,10 @@ pub(crate) struct CoverageArgs {
     /// Write a report to a file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+
+    /// Serve the explorer's page of it, and open that in a browser
+    #[arg(long, conflicts_with_all = ["output", "all_sources"])]
+    pub(crate) open: bool,
 
     /// Report the sources of libraries too
     #[arg(long)]

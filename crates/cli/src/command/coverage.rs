@@ -22,7 +22,9 @@ use selkie_report::{
 
 use crate::{
     args::replay::CoverageArgs,
-    files, recording,
+    files,
+    pages::{self, Pages},
+    recording,
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, STRONG, Status, Ui},
@@ -41,6 +43,10 @@ pub(crate) fn run(ui: &mut Ui, args: &CoverageArgs) -> Result<Status> {
     let opened =
         recording::open_or_record(ui, &args.replay, &args.call, &args.command, "coverage")?;
     let Ok(mut recordings) = opened else { return Ok(Status::Failure) };
+    if args.open {
+        let (path, symbols) = ("coverage", &args.replay.symbols);
+        return pages::serve(ui, recordings, &Pages { path, symbols, port: None, opens: true });
+    }
     let mut coverage = Coverage::default();
     recording::each(&mut recordings, |_, timeline| {
         coverage.add(&timeline, &mut programs);

@@ -3,11 +3,12 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::{Result, anyhow};
-use selkie_replay::{Recordings, Timeline, query};
+use selkie_replay::{Timeline, query};
 use serde_json::json;
 
 use crate::{
     args::replay::InspectArgs,
+    pages::{self, Pages},
     recording,
     ui::{STRONG, Status, Ui},
 };
@@ -24,7 +25,11 @@ pub(crate) fn run(ui: &mut Ui, args: &InspectArgs) -> Result<Status> {
     let Ok(mut recordings) = opened else { return Ok(Status::Failure) };
     // Who types has no questions in JSON.
     if args.port.is_some() || io::stdin().is_terminal() {
-        return serve(ui, recordings, args);
+        let is_chosen = args.transaction.is_some() || args.test.is_some() || recordings.len() == 1;
+        let chosen = recordings.choose(args.transaction, args.test.as_deref())?;
+        let path = if is_chosen { format!("replay/{chosen}") } else { String::new() };
+        let pages = Pages { path: &path, symbols: &args.symbols, port: args.port, opens: false };
+        return pages::serve(ui, recordings, &pages);
     }
     let chosen = recordings.choose(args.transaction, args.test.as_deref())?;
     let timeline = recordings.timeline(chosen)?;
@@ -61,46 +66,4 @@ fn answer(ui: &mut Ui, timeline: &Timeline) -> Result<Status> {
             ui.out.flush()?;
         }
     }
-}
-
-/// Serves the explorer's pages about recorded transactions, until the process is ended.
-#[cfg(feature = "node")]
-fn serve(ui: &mut Ui, recordings: Recordings, args: &InspectArgs) -> Result<Status> {
-    use std::{sync::Arc, thread};
-
-    use crate::{explorer::Explorer, render::count};
-
-    let is_chosen = args.transaction.is_some() || args.test.is_some();
-    let chosen = recordings.choose(args.transaction, args.test.as_deref())?;
-    let transactions = recordings.len();
-    let explorer = Explorer::of(recordings, &args.symbols);
-    let options = selkie_rpc::Options {
-        rpc_port: args.port.unwrap_or(0),
-        quic_port: None,
-        explainer: Some(Arc::new(explorer)),
-        ..selkie_rpc::Options::default()
-    };
-    let node = selkie_node::Node::start(selkie_node::Options::default())?;
-    let server =
-        selkie_rpc::LocalNode::start_with(node, options).map_err(|error| anyhow!("{error}"))?;
-    let path =
-        if transactions == 1 || is_chosen { format!("replay/{chosen}") } else { String::new() };
-    let url = format!("{}/{path}", server.rpc_url());
-    if ui.json {
-        // Before the command ends, which is when others tell theirs.
-        let told = json!({ "success": true, "transactions": transactions, "url": url });
-        writeln!(ui.out, "{told}")?;
-    } else {
-        let transactions = count(transactions, "transaction");
-        writeln!(ui.out, "{transactions}: open {STRONG}{url}{STRONG:#} in a browser")?;
-    }
-    ui.out.flush()?;
-    loop {
-        thread::park();
-    }
-}
-
-#[cfg(not(feature = "node"))]
-fn serve(_: &mut Ui, _: Recordings, _: &InspectArgs) -> Result<Status> {
-    Err(anyhow!("this command was built without the feature `node`, which serves the pages"))
 }

@@ -16,7 +16,9 @@ use serde_json::json;
 
 use crate::{
     args::replay::ProfileArgs,
-    files, recording,
+    files,
+    pages::{self, Pages},
+    recording,
     render::count,
     replays,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
@@ -28,6 +30,10 @@ pub(crate) fn run(ui: &mut Ui, args: &ProfileArgs) -> Result<Status> {
     let mut programs = replays::programs(&args.replay.symbols)?;
     let opened = recording::open_or_record(ui, &args.replay, &args.call, &args.command, "profile")?;
     let Ok(mut recordings) = opened else { return Ok(Status::Failure) };
+    if args.open {
+        let (path, symbols) = ("flame/replay-all", &args.replay.symbols);
+        return pages::serve(ui, recordings, &Pages { path, symbols, port: None, opens: true });
+    }
     let profile = read(&mut recordings, &mut programs)?;
     replays::warn(ui, &programs)?;
     replays::warn_without_lines(ui, &programs)?;

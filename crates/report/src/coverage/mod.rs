@@ -11,6 +11,7 @@ mod lines;
 
 use std::{collections::BTreeMap, rc::Rc};
 
+use selkie::Pubkey;
 use selkie_replay::Timeline;
 
 use self::collect::{Collector, Executed};
@@ -83,8 +84,13 @@ impl Coverage {
     /// paths alone, so programs that share a library share its lines.
     #[must_use]
     pub fn files(&self, programs: &mut Programs) -> Files {
+        self.files_of(programs, |_| true)
+    }
+
+    /// Returns the source files of the programs that are wanted, as [`Coverage::files`] does.
+    pub fn files_of(&self, programs: &mut Programs, is_wanted: impl Fn(&Pubkey) -> bool) -> Files {
         let mut files = BTreeMap::new();
-        for (id, symbols) in programs.iter_mut() {
+        for (id, symbols) in programs.iter_mut().filter(|((id, _), _)| is_wanted(id)) {
             if let Some(executed) = self.executed.get(&id) {
                 lines::add(&mut files, symbols, executed);
             }

@@ -1,6 +1,7 @@
 //! What handlers work on, and what their answers share.
 
 use core::{fmt::Debug, net::SocketAddr};
+use std::sync::Arc;
 
 use selkie_node::{Node, View};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use crate::{
     config::ContextConfig,
     encode::account::Surroundings,
     error::RpcError,
+    interfaces::{Interface, Interfaces, Source},
     methods::{schedules::Schedules, surfnet_settings::Settings},
     options::{Explainer, Limits},
     params::Params,
@@ -39,6 +41,8 @@ pub(crate) struct Call<'a> {
     pub(crate) schedules: &'a Schedules,
     /// What surfpool's cheatcodes have set.
     pub(crate) surfnet: &'a Settings,
+    /// Descriptions of programs.
+    pub(crate) interfaces: &'a Interfaces,
     /// Who waits for notifications.
     pub(crate) subscribers: &'a dyn Subscribers,
 }
@@ -108,6 +112,21 @@ impl Call<'_> {
         let view = self.node.view(config.commitment.level());
         check_slot(&view, config.min_context_slot)?;
         Ok(view)
+    }
+}
+
+impl Source for Call<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.node.view(CommitmentLevel::Processed).account(key)
+    }
+
+    fn file(&self, program: &Pubkey) -> Option<Arc<Interface>> {
+        let view = self.node.view(CommitmentLevel::Processed);
+        self.explainer?.interface(program, &|| view.program_elf(program))
+    }
+
+    fn fetch(&self, keys: &[Pubkey]) {
+        let _ = Call::fetch(self, keys);
     }
 }
 

@@ -1,12 +1,14 @@
 //! Methods that no cluster has: they edit state and time.
 
 use core::fmt::Display;
+use std::collections::BTreeMap;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie_layout::place::places;
 use selkie_node::{BlockMode, TokenEdit, TokenState, Travel};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use solana_account::{ReadableAccount, WritableAccount};
+use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 
@@ -45,6 +47,8 @@ struct AccountEdit {
     data: Option<Bytes>,
     owner: Option<String>,
     executable: Option<bool>,
+    #[serde(default)]
+    fields: BTreeMap<String, String>,
 }
 
 /// Bytes as hexadecimal text, or as text and encoding, as `getAccountInfo` shows them.
@@ -97,12 +101,41 @@ pub(super) fn set_account(call: &Call<'_>, params: &mut Params) -> Result<Value,
     if let Some(executable) = edit.executable {
         account.set_executable(executable);
     }
+    if !edit.fields.is_empty() {
+        let data = with_fields(call, &account, &edit.fields)?;
+        account.set_data_from_slice(&data);
+    }
     // An account without lamports does not exist, so a new one gets what its size requires.
     if edit.lamports.is_none() && account.lamports() == 0 {
         account.set_lamports(view.minimum_balance(account.data().len()));
     }
     call.node.set_account(key, account).map_err(refused)?;
     Ok(done(call))
+}
+
+/// Returns an account's data with other values of fields, which are named as `selkie_describe` names them.
+fn with_fields(
+    call: &Call<'_>,
+    account: &AccountSharedData,
+    fields: &BTreeMap<String, String>,
+) -> Result<Vec<u8>, RpcError> {
+    let invalid = |text: String| RpcError::invalid_params(format!("fields: {text}"));
+    let found = call.interfaces.account(call, account.owner(), account.data());
+    let (layout, _) =
+        found.ok_or_else(|| invalid("no layout of the account's data is known".to_owned()))?;
+    let places = places(&layout, account.data());
+    let places = places.map_err(|_| invalid("the data do not have the layout".to_owned()))?;
+    let mut data = account.data().to_vec();
+    for (path, text) in fields {
+        let place = places.iter().find(|it| it.path == *path);
+        let place = place.ok_or_else(|| invalid(format!("there is no field {path}")))?;
+        let bytes = place.kind.parse(text);
+        let bytes = bytes.ok_or_else(|| invalid(format!("{text:?} is no value of {path}")))?;
+        let target = data.get_mut(place.range.clone()).filter(|it| it.len() == bytes.len());
+        let size = || invalid(format!("{path} has another size"));
+        target.ok_or_else(size)?.copy_from_slice(&bytes);
+    }
+    Ok(data)
 }
 
 pub(super) fn set_balance(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {

@@ -1,7 +1,7 @@
 //! Why a transaction failed and what a program consists of, by what the server was given for that.
 
 use selkie_isa::failure::{Failure, OrFailure as _};
-use selkie_node::SimulateOptions;
+use selkie_node::{AddressQuery, SimulateOptions};
 use serde::Deserialize;
 use serde_json::Value;
 use solana_commitment_config::CommitmentLevel;
@@ -19,6 +19,9 @@ use crate::{
 
 /// What the names of transactions begin with that `selkie inspect` has opened; their number follows.
 const OPENED: &str = "replay-";
+/// How many transactions are run again by default to see what they use, and at most.
+const RUNS: usize = 20;
+const RUNS_MAX: usize = 100;
 /// The most characters of a signature in base58.
 const SIGNATURE_CHARS_MAX: usize = 88;
 
@@ -38,6 +41,27 @@ pub(super) fn flame_transaction(call: &Call<'_>, params: &mut Params) -> Result<
     explainer.flame(asked, format.as_deref()).map_err(refused)
 }
 
+/// Runs the newest transactions of a program again, or all that were opened, and returns what they use.
+pub(super) fn program_usage(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let explainer = explainer(call)?;
+    let limit: usize = params.optional(1)?.unwrap_or(RUNS);
+    if params.peek(0).as_str().and_then(|it| it.strip_prefix(OPENED)) == Some("all") {
+        return explainer.usage(vec![Asked::AllOpened], None).map_err(refused);
+    }
+    let program = params.key(0)?;
+    let query = AddressQuery {
+        limit: limit.min(RUNS_MAX),
+        commitment: CommitmentLevel::Processed,
+        before: None,
+        until: None,
+    };
+    let landed = call.node.signatures_for_address(&program, &query).unwrap_or_default();
+    // Of those whose state is not kept any longer, nothing is known.
+    let replays = landed.iter().filter_map(|it| call.node.replay(&it.signature).ok().flatten());
+    let asked = replays.map(|it| Asked::Replay(Box::new(it))).collect();
+    explainer.usage(asked, Some(&program)).map_err(refused)
+}
+
 /// Answers a question about the steps of a transaction; null if it is not in the history.
 pub(super) fn debug_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let (explainer, wanted) = (explainer(call)?, Wanted::read(params)?);
@@ -49,7 +73,7 @@ pub(super) fn debug_transaction(call: &Call<'_>, params: &mut Params) -> Result<
             Some(landed) => format!("{text} in slot {}", landed.slot),
             None => return Ok(Value::Null),
         },
-        Wanted::Simulated(_) | Wanted::Opened(_) => text.to_owned(),
+        Wanted::Simulated(_) | Wanted::Opened(_) | Wanted::AllOpened => text.to_owned(),
     };
     explainer.ask(&name, &|| wanted.find(call), &question).map_err(refused)
 }
@@ -62,6 +86,8 @@ enum Wanted {
     Simulated(Box<VersionedTransaction>),
     /// One of those that `selkie inspect` has opened.
     Opened(usize),
+    /// All of them together.
+    AllOpened,
 }
 
 impl Wanted {
@@ -71,6 +97,9 @@ impl Wanted {
         let text = text.ok_or_else(|| {
             RpcError::invalid_params("the transaction is neither a signature nor base64")
         })?;
+        if text.strip_prefix(OPENED) == Some("all") {
+            return Ok(Self::AllOpened);
+        }
         if let Some(number) = text.strip_prefix(OPENED).and_then(|it| it.parse().ok()) {
             return Ok(Self::Opened(number));
         }
@@ -85,6 +114,7 @@ impl Wanted {
     fn find(&self, call: &Call<'_>) -> Result<Option<Asked>, Failure> {
         let replay = match self {
             Self::Opened(number) => return Ok(Some(Asked::Opened(*number))),
+            Self::AllOpened => return Ok(Some(Asked::AllOpened)),
             Self::Landed(signature) => call.node.replay(signature).or_failure()?,
             Self::Simulated(transaction) => {
                 let options = SimulateOptions { verify_signatures: false, replace_blockhash: true };
@@ -112,15 +142,21 @@ fn refused(failure: Failure) -> RpcError {
 struct Page {
     from: usize,
     count: Option<usize>,
+    /// The first slot of a function whose blocks are wanted instead.
+    graph: Option<u32>,
 }
 
 /// Returns a program's version, its functions, and a part of its instructions; null if there is none.
 pub(super) fn disassemble_program(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let id: Pubkey = params.key(0)?;
-    let Page { from, count } = params.or_default(1)?;
+    let Page { from, count, graph } = params.or_default(1)?;
     let explainer = explainer(call)?;
     let view = call.node.view(CommitmentLevel::Processed);
-    let listed = view.program_elf(&id).and_then(|elf| explainer.disassemble(id, elf, from, count));
+    let elf = view.program_elf(&id);
+    let listed = elf.and_then(|elf| match graph {
+        Some(function) => explainer.graph(id, elf, function),
+        None => explainer.disassemble(id, elf, from, count),
+    });
     Ok(listed.unwrap_or_default())
 }
 

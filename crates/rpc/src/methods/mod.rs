@@ -4,6 +4,7 @@ mod accounts;
 mod call;
 mod cheats;
 mod cluster;
+mod describe;
 mod explain;
 mod history;
 mod inflation;

@@ -4,7 +4,7 @@
 use crate::methods::{
     accounts,
     call::{API_VERSION, Handler, TextHandler, ValueHandler},
-    cheats, cluster, explain, history, inflation, sending, surfnet, surfnet_programs,
+    cheats, cluster, describe, explain, history, inflation, sending, surfnet, surfnet_programs,
     surfnet_snapshot, tokens, traces, votes,
 };
 
@@ -164,7 +164,7 @@ pub const METHODS: &[Method] = &[
     quick("sendTransaction", "transaction, [config]", "the signature; failures are explained by error -32002", sending::send_transaction),
     written("simulateTransaction", "transaction, [config]", "error, logs, accounts, units consumed, return data", sending::simulate_transaction),
 
-    cheat("selkie_setAccount", "surfnet_setAccount", "pubkey, account", "null; the fields `lamports`, `data` (hex, or text and encoding), `owner`, `executable` that are absent stay", cheats::set_account),
+    cheat("selkie_setAccount", "surfnet_setAccount", "pubkey, account", "null; the fields `lamports`, `data` (hex, or text and encoding), `owner`, `executable` that are absent stay; `fields` changes data by the names that `selkie_describe` has, to values as text", cheats::set_account),
     cheat("selkie_setBalance", "", "pubkey, lamports", "the slot", cheats::set_balance),
     cheat("selkie_setTokenAccount", "", "owner, mint, account, [program]", "the address of the owner's associated token account, which is then as the token program makes it, and the mint's supply with it", cheats::set_token_account),
     cheat("selkie_setProgram", "", "program, elf, [authority]", "the slot; the ELF file is base64, and is checked", cheats::set_program),
@@ -189,7 +189,11 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_flameTransaction", "", "transaction, [format]", "where the compute units of a transaction go, by signature or simulated from base64: a tree of frames; or the text of a format of `selkie profile`", explain::flame_transaction),
     cheat("selkie_debugTransaction", "", "transaction, question", "the answer to a question about the steps of a transaction, by signature or simulated from base64: see [the debugger's questions](cheatcodes.md#steps)", explain::debug_transaction),
     cheat("selkie_listReplays", "", "", "the transactions that `selkie inspect` has opened, whose names are `replay-` and their number; null on a node", explain::list_replays),
-    cheat("selkie_disassembleProgram", "", "program, [config]", "a program's version, functions with their stack use, and instructions with their lines: 2,000, or `{from, count}`", explain::disassemble_program),
+    cheat("selkie_programUsage", "", "program, [limit]", "what the newest transactions of a program use, 20 or as many: compute units by function, and how often its lines were executed; of `replay-all`, all that `selkie inspect` has opened", explain::program_usage),
+    cheat("selkie_disassembleProgram", "", "program, [config]", "a program's version, functions with their stack use, and instructions with their lines: 2,000, or `{from, count}`; with `{graph: SLOT}` the basic blocks of the function that begins there", explain::disassemble_program),
+    cheat("selkie_setIdl", "", "program, [idl]", "what `selkie_getIdl` answers, after the description of a program's interface is kept, as Anchor or Codama write it; without one, that which was kept is forgotten", describe::set_idl),
+    cheat("selkie_getIdl", "", "program", "instructions, accounts and errors of a program by the description of its interface: that which was given, of a file in `target/idl`, or on chain; null if there is none", describe::get_idl),
+    cheat("selkie_describe", "", "questions", "for each of at most 1,000 questions `{instruction: {program, data, accounts}}`, `{account}` or `{error: {program, code}}` the names and values, or null", describe::describe),
     cheat("selkie_recentTransactions", "surfnet_getLocalSignatures", "[limit]", "signature, error and logs of the newest transactions", cheats::recent_transactions),
     cheat("selkie_nodeInfo", "", "", "what the node was started with", cheats::node_info),
     cheat("surfnet_getSurfnetInfo", "", "", "no runbooks, and a start that is done, for Anchor, which waits for both", surfnet::info),

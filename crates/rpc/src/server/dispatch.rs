@@ -255,6 +255,7 @@ async fn run(
             explainer: explainer.as_deref(),
             schedules,
             surfnet,
+            interfaces: &shared.interfaces,
             subscribers: &subscribers,
         };
         // A panic is a bug, and must not cost the answers before it.

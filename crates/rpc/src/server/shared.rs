@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::{
     budget::{Budget, Text},
+    interfaces::Interfaces,
     methods::{self, Addresses, Schedules, Settings},
     options::Options,
     server::{hub::Hub, metrics::Metrics},
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) schedules: Schedules,
     pub(crate) surfnet: Settings,
+    pub(crate) interfaces: Interfaces,
     /// The memory of answers.
     pub(crate) answers: Arc<Budget>,
     /// The memory of notifications.
@@ -47,6 +49,7 @@ impl Shared {
             metrics: Metrics::default(),
             schedules: Schedules::default(),
             surfnet: Settings::new(methods::surfnet_names()),
+            interfaces: Interfaces::default(),
             answers: Budget::new(limits.answers_bytes_max),
             notifications: Budget::new(limits.queues_bytes_max),
             node,

@@ -1,0 +1,232 @@
+//! The fields of an account's data with their places, to be shown and changed one by one.
+//!
+//! A field is changed by text in the form in which [`Value`] shows it; one whose size depends on its value is
+//! not.
+
+use core::ops::Range;
+
+use crate::{
+    account::Layout,
+    kind::{Kind, Lens, Tag, Value},
+    wire::{Malformed, Reader},
+};
+
+/// How many places are told apart; beyond, a field is shown as a whole.
+const PLACES_MAX: usize = 1024;
+
+/// A field with its place in an account's data.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    /// The names that lead to it, as `limits.daily` and `owners[2]`.
+    pub path: String,
+    /// The bytes.
+    pub range: Range<usize>,
+    /// What it is.
+    pub kind: &'a Kind,
+    /// Its value.
+    pub value: Value<'a>,
+}
+
+/// Reads an account's data into fields that contain no others, each with its place.
+///
+/// # Errors
+/// If the data do not begin with the layout's bytes, or have other fields.
+pub fn places<'a>(layout: &'a Layout, data: &'a [u8]) -> Result<Vec<Place<'a>>, Malformed> {
+    let rest = data.strip_prefix(&*layout.tag).ok_or(Malformed)?;
+    let mut walk = Walk { len: data.len(), reader: Reader::new(rest), found: Vec::new() };
+    for field in &*layout.fields {
+        walk.kind(field.name.to_string(), &field.kind)?;
+    }
+    Ok(walk.found)
+}
+
+struct Walk<'a> {
+    len: usize,
+    reader: Reader<'a>,
+    found: Vec<Place<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    fn kind(&mut self, path: String, kind: &'a Kind) -> Result<(), Malformed> {
+        let is_full = self.found.len() >= PLACES_MAX;
+        match kind {
+            Kind::Struct(fields) if !is_full => {
+                fields.iter().try_for_each(|it| self.kind(format!("{path}.{}", it.name), &it.kind))
+            }
+            Kind::Array(count, inner) if !is_full && *count <= PLACES_MAX => {
+                (0..*count).try_for_each(|index| self.kind(format!("{path}[{index}]"), inner))
+            }
+            _ => {
+                let start = self.offset();
+                let value = kind.read(&mut self.reader)?;
+                let range = start..self.offset();
+                self.found.push(Place { path, range, kind, value });
+                Ok(())
+            }
+        }
+    }
+
+    fn offset(&self) -> usize {
+        self.len.saturating_sub(self.reader.remaining().len())
+    }
+}
+
+impl Kind {
+    /// Returns whether [`Kind::parse`] knows values of this kind.
+    #[must_use]
+    pub fn is_parsed(&self) -> bool {
+        match self {
+            Self::Bool | Self::Unsigned(_) | Self::Signed(_) | Self::F32 | Self::F64 => true,
+            Self::Key | Self::Bytes(_) => true,
+            Self::Option(Tag::Four | Tag::Zero | Tag::Max, inner) => {
+                inner.is_parsed() && inner.bytes().is_some()
+            }
+            Self::Enum(_, variants) => variants.iter().all(|it| it.fields.is_empty()),
+            _ => false,
+        }
+    }
+
+    /// Returns the bytes of a value from its text. `None` if it is no value of this kind, or the kind's size
+    /// depends on its value.
+    #[must_use]
+    pub fn parse(&self, text: &str) -> Option<Vec<u8>> {
+        let text = text.trim();
+        match self {
+            Self::Bool => text.parse::<bool>().ok().map(|it| vec![it.into()]),
+            Self::Unsigned(size) => {
+                let number = text.parse::<u128>().ok()?.to_le_bytes();
+                let (low, high) = number.split_at_checked(*size)?;
+                high.iter().all(|byte| *byte == 0).then(|| low.to_vec())
+            }
+            Self::Signed(size) => {
+                let number = text.parse::<i128>().ok()?.to_le_bytes();
+                let (low, high) = number.split_at_checked(*size)?;
+                let is_negative = low.last()? & 0x80 != 0;
+                let fill = if is_negative { 0xff } else { 0 };
+                let fits = high.iter().all(|byte| *byte == fill);
+                // Of 16 bytes there are none above, and all numbers fit.
+                fits.then(|| low.to_vec())
+            }
+            Self::F32 => text.parse::<f32>().ok().map(|it| it.to_le_bytes().to_vec()),
+            Self::F64 => text.parse::<f64>().ok().map(|it| it.to_le_bytes().to_vec()),
+            Self::Key => text.parse::<solana_pubkey::Pubkey>().ok().map(|it| it.to_bytes().into()),
+            Self::Bytes(size) => hex(text).filter(|it| it.len() == *size),
+            Self::Option(tag, inner) => tag.parse(text, inner),
+            Self::Enum(lens, variants) if self.is_parsed() => {
+                let index = variants.iter().position(|it| it.name == text)?;
+                lens.write(index)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Tag {
+    fn parse(self, text: &str, inner: &Kind) -> Option<Vec<u8>> {
+        let size = inner.bytes()?;
+        let value = if text == "none" { None } else { Some(inner.parse(text)?) };
+        Some(match self {
+            Self::One => return None,
+            Self::Four => {
+                let tag = u32::from(value.is_some()).to_le_bytes();
+                [&tag[..], &value.unwrap_or_else(|| vec![0; size])].concat()
+            }
+            Self::Zero => value.unwrap_or_else(|| vec![0; size]),
+            Self::Max => value.unwrap_or_else(|| vec![0xff; size]),
+        })
+    }
+}
+
+impl Lens {
+    fn write(self, number: usize) -> Option<Vec<u8>> {
+        Kind::Unsigned(self.bytes()).parse(&number.to_string())
+    }
+}
+
+/// Reads bytes in hexadecimal, with `0x` or without.
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let byte = |&[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
+    rest.is_empty().then(|| pairs.iter().map(byte).collect()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        kind::{Field, Name, Ref, Show, Variant},
+        program,
+        token::{self, TokenAccount},
+    };
+    use solana_pubkey::Pubkey;
+    use std::sync::Arc;
+
+    #[test]
+    fn fields_of_an_account_are_placed_and_changed_by_their_text() {
+        let account = TokenAccount::new(Pubkey::new_unique(), Pubkey::new_unique(), 500);
+        let mut data = account.bytes();
+        let layout = program::account(&token::ID, &data).unwrap();
+        let found = places(layout, &data).unwrap();
+        let amount = found.iter().find(|it| it.path == "amount").unwrap();
+        assert_eq!((amount.range.clone(), amount.value.to_string()), (64..72, "500".to_owned()));
+        for it in &found {
+            // What a field shows is what it is changed by.
+            assert_eq!(it.kind.parse(&it.value.to_string()).as_deref(), data.get(it.range.clone()));
+        }
+        let (range, bytes) = (amount.range.clone(), amount.kind.parse("7").unwrap());
+        data[range].copy_from_slice(&bytes);
+        let state = places(layout, &data).unwrap();
+        assert_eq!(state.iter().find(|it| it.path == "amount").unwrap().value, Value::Unsigned(7));
+    }
+
+    #[test]
+    fn kinds_within_others_have_paths() {
+        let field = |name, kind| Field { name: Name::Borrowed(name), kind, show: Show::Plain };
+        let pair = [field("x", Kind::Unsigned(1)), field("y", Kind::Signed(2))];
+        let array = Kind::Array(2, Ref::Shared(Arc::new(Kind::Struct(Ref::Shared(pair.into())))));
+        let fields = [field("points", array), field("name", Kind::Text(Lens::Four))];
+        let fields = Ref::Shared(fields.into());
+        let layout = Layout { tag: Ref::Static(&[9]), name: Name::Borrowed("path"), fields };
+        let data = [9, 1, 0xfe, 0xff, 2, 3, 0, 2, 0, 0, 0, b'h', b'i'];
+        let found = places(&layout, &data).unwrap();
+        let shown = found.iter().map(|it| format!("{} {:?} {}", it.path, it.range, it.value));
+        let expected = [
+            "points[0].x 1..2 1",
+            "points[0].y 2..4 -2",
+            "points[1].x 4..5 2",
+            "points[1].y 5..7 3",
+            "name 7..13 \"hi\"",
+        ];
+        assert_eq!(shown.collect::<Vec<_>>(), expected);
+        assert!(!found[4].kind.is_parsed());
+        assert!(places(&layout, &data[1..]).is_err() && places(&layout, &data[..3]).is_err());
+    }
+
+    #[test]
+    fn text_that_is_no_value_is_refused() {
+        let variants = [Variant::unit("Open"), Variant::unit("Closed")];
+        let variants = Kind::Enum(Lens::One, Ref::Shared(variants.into()));
+        let byte = || Ref::Static(&Kind::Unsigned(1));
+        let cases: [(Kind, &str, Option<&[u8]>); 14] = [
+            (Kind::Unsigned(1), "255", Some(&[255])),
+            (Kind::Unsigned(1), "256", None),
+            (Kind::Signed(1), "-128", Some(&[128])),
+            (Kind::Signed(1), "128", None),
+            (Kind::Signed(2), "-129", Some(&[0x7f, 0xff])),
+            (Kind::Bool, "2", None),
+            (Kind::Bytes(2), "0x0aFF", Some(&[10, 255])),
+            (Kind::Bytes(2), "0a0", None),
+            (Kind::Key, "1", None),
+            (variants.clone(), "Closed", Some(&[1])),
+            (variants, "closed", None),
+            (Kind::Option(Tag::Four, byte()), "none", Some(&[0, 0, 0, 0, 0])),
+            (Kind::Option(Tag::Four, byte()), "7", Some(&[1, 0, 0, 0, 7])),
+            (Kind::Option(Tag::One, byte()), "7", None),
+        ];
+        for (kind, text, expected) in cases {
+            assert_eq!(kind.parse(text).as_deref(), expected, "{kind:?} {text}");
+        }
+    }
+}
