@@ -11,6 +11,8 @@
 
 use core::ops::RangeInclusive;
 
+use std::collections::BTreeSet;
+
 use selkie_svm::{
     Account, AccountSharedData, AccountStore, Pubkey, ReadableAccount,
     sysvars::{Clock, Rent, minimum_balance},
@@ -130,6 +132,29 @@ pub(crate) fn time_of(accounts: &impl AccountStore, clock: &Clock) -> Option<i64
 /// Returns the second of a time in nanoseconds (agave divides, which differs before 1970 only).
 pub(crate) fn second(nanoseconds: i64) -> i64 {
     nanoseconds.div_euclid(NANOSECONDS)
+}
+
+/// What the footer of a block says. By default the time follows from the slot, and no certificate is there.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Footer {
+    /// When the block ended, in nanoseconds since the Unix epoch: the nearest time within
+    /// [`time_bounds`] counts.
+    pub nanoseconds: Option<i64>,
+    /// The vote account of the block's leader, which receives half of what others earn.
+    pub leader: Pubkey,
+    /// Who voted for a slot, by the certificates of rewards.
+    pub rewarded: Option<Certified>,
+    /// Who voted for a slot that was finalized.
+    pub finalized: Option<Certified>,
+}
+
+/// A slot, and the vote accounts that voted for it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Certified {
+    /// The slot.
+    pub slot: u64,
+    /// The vote accounts.
+    pub voters: BTreeSet<Pubkey>,
 }
 
 /// Returns the times that the footer of a block may have, in nanoseconds: later than its parent's, by at

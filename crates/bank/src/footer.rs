@@ -11,34 +11,11 @@ use selkie_svm::{
 use solana_sdk_ids::{sysvar, vote};
 
 use crate::{
-    alpenglow,
+    alpenglow::{self, Certified, Footer},
     head::{Head, HeadAccounts, data_of, set_sysvar},
     rewards::{EpochInflation, VoteRewards},
     sysvars, time,
 };
-
-/// What the footer of a block says. By default the time follows from the slot, and no certificate is there.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Footer {
-    /// When the block ended, in nanoseconds since the Unix epoch: the nearest time within
-    /// [`time_bounds`](crate::alpenglow::time_bounds) counts.
-    pub nanoseconds: Option<i64>,
-    /// The vote account of the block's leader, which receives half of what others earn.
-    pub leader: Pubkey,
-    /// Who voted for a slot, by the certificates of rewards.
-    pub rewarded: Option<Certified>,
-    /// Who voted for a slot that was finalized.
-    pub finalized: Option<Certified>,
-}
-
-/// A slot, and the vote accounts that voted for it.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Certified {
-    /// The slot.
-    pub slot: u64,
-    /// The vote accounts.
-    pub voters: BTreeSet<Pubkey>,
-}
 
 /// What a vote account earns for a vote, by the stakes of the rewarded slot.
 struct Earnings<'a> {

@@ -10,10 +10,9 @@ use solana_sdk_ids::sysvar;
 
 use crate::{
     accounts::BankAccounts,
-    alpenglow,
+    alpenglow::{self, Footer},
     bank::{Bank, Frozen, Working},
     error::BankError,
-    footer::Footer,
     lattice::LatticeHash,
     phase::Phase,
     rewards::{Reward, RewardKind, credited},

@@ -13,8 +13,7 @@ use solana_hash::Hash;
 use solana_sdk_ids::{incinerator, sysvar};
 
 use crate::{
-    alpenglow,
-    footer::Footer,
+    alpenglow::{self, Footer},
     options::Options,
     rewards::{self, Pending, Reward},
     slot_time::SlotTimes,

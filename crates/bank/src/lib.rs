@@ -82,9 +82,9 @@ pub mod sysvars;
 pub mod time;
 
 pub use crate::{
+    alpenglow::{Certified, Footer},
     bank::Bank,
     error::BankError,
-    footer::{Certified, Footer},
     forks::Forks,
     head::{BlockEnd, Head, HeadAccounts},
     lattice::LatticeHash,
