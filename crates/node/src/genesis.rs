@@ -41,7 +41,7 @@ pub(crate) fn state(options: &Options, timestamp: i64) -> State {
         schedule: epoch_schedule(options),
         unix_timestamp: timestamp,
         stake: EpochStake { total: MAINNET_STAKE, vote_accounts },
-        is_alpenglow: true,
+        is_alpenglow: options.is_alpenglow,
     });
     let given = options.accounts.iter().cloned().map(|(key, mut account)| {
         reset_future_slot(&mut account, options.first_slot.saturating_sub(1));

@@ -97,7 +97,7 @@ pub use crate::{
     fees::writable,
     index::TokenIndex,
     node::Node,
-    options::{BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},
+    options::{ALPENGLOW_GATE, BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},
     query::{AddressQuery, NoBlock, PerformanceSample, Stats, Status},
     recording::RECORDED_BLOCKS_MAX,
     send::SendOptions,

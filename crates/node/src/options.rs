@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-pub use selkie_bank::time::SLOT_MILLISECONDS;
+pub use selkie_bank::{alpenglow::GATE as ALPENGLOW_GATE, time::SLOT_MILLISECONDS};
 use selkie_ledger::HistoryLimit;
 use selkie_svm::{FeatureSet, Loader, Release};
 use sha2::{Digest, Sha256};
@@ -29,6 +29,8 @@ pub struct Options {
     pub reset: bool,
     /// The features that are active at genesis.
     pub features: FeatureSet,
+    /// Whether the cluster has migrated to Alpenglow at genesis; one that has not follows TowerBFT.
+    pub is_alpenglow: bool,
     /// The release of agave whose behaviour holds where no feature switches it.
     pub release: Release,
     /// Accounts at genesis, which replace the node's own.
@@ -77,6 +79,7 @@ impl Default for Options {
             ledger: None,
             reset: false,
             features: FeatureSet::mainnet(),
+            is_alpenglow: true,
             release: Release::MAINNET,
             accounts: Vec::new(),
             programs: Vec::new(),

@@ -198,3 +198,14 @@ fn the_genesis_has_mainnets_programs_and_features() {
     assert!(!has(&Feature::DisableSbpfV0V1V2Deployment.address().to_string()));
     assert_eq!(view.rent().lamports_per_byte * 128, view.minimum_balance(0));
 }
+
+#[test]
+fn a_cluster_that_has_not_migrated_has_no_clock_of_alpenglow() {
+    let has_clock = |is_alpenglow| {
+        let cluster = cluster_with(Options { is_alpenglow, ..Options::default() });
+        cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
+        let view = cluster.node.view(Finalized);
+        (view.account(&selkie_bank::alpenglow::CLOCK).is_some(), view.genesis_certificate().is_some())
+    };
+    assert_eq!([true, false].map(has_clock), [(true, true), (false, false)]);
+}

@@ -16,7 +16,9 @@ use selkie::{
     Account, AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Rules, Signer as _, Svm,
 };
 use selkie_isa::input;
-use selkie_node::{BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options};
+use selkie_node::{
+    ALPENGLOW_GATE, BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options,
+};
 use serde::Deserialize;
 
 use crate::{
@@ -55,6 +57,7 @@ pub(super) fn node(args: &NodeArgs) -> Result<Options> {
         ledger: args.ledger.clone(),
         reset: args.reset,
         features: features(args, rules.features)?,
+        is_alpenglow: !deactivated(args)?.contains(&ALPENGLOW_GATE),
         release: rules.release,
         accounts: accounts(args)?,
         programs: programs(args)?,
@@ -144,13 +147,19 @@ fn features(args: &NodeArgs, base: FeatureSet) -> Result<FeatureSet> {
             features = features.with(feature);
         }
     }
-    for text in &args.deactivate_feature {
-        let feature = Feature::from_address(&address(text)?)
-            .ok_or_else(|| anyhow!("no feature has the address {text}"))
+    // The migration to Alpenglow is no feature that programs run by.
+    for address in deactivated(args)?.into_iter().filter(|it| *it != ALPENGLOW_GATE) {
+        let feature = Feature::from_address(&address)
+            .ok_or_else(|| anyhow!("no feature has the address {address}"))
             .advise("docs/features.md lists them")?;
         features = features.without(feature);
     }
     Ok(features)
+}
+
+/// Returns the addresses of `--deactivate-feature`.
+fn deactivated(args: &NodeArgs) -> Result<Vec<Pubkey>> {
+    args.deactivate_feature.iter().map(|text| address(text)).collect()
 }
 
 /// Reads an address, or that of a key file.
