@@ -8,6 +8,7 @@ use selkie_replay::Recordings;
 use crate::ui::{Status, Ui};
 
 /// What is served.
+#[cfg_attr(not(feature = "node"), expect(dead_code, reason = "nothing is served"))]
 pub(crate) struct Pages<'a> {
     /// The path of the page to begin with.
     pub(crate) path: &'a str,
