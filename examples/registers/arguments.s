@@ -8,7 +8,7 @@ entrypoint:
     mov64 r1, 10
     mov64 r2, 25
     call sum
-    mov64 r3, r0          ; 35, which is 0x23
+    mov64 r3, r0  ; 35, which is 0x23
     mov64 r0, 0
     exit
 

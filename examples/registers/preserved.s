@@ -8,7 +8,7 @@
 entrypoint:
     mov64 r6, 999
     call other
-    mov64 r2, r6          ; still 999, which is 0x3e7
+    mov64 r2, r6  ; still 999, which is 0x3e7
     mov64 r0, 0
     exit
 

@@ -114,7 +114,7 @@ fn every_option_has_a_decision() {
 
 /// How errors show an argument: by its name, or in brackets by that of its value.
 fn shown(name: &str) -> &str {
-    match name.starts_with('-') || name == "cargo" {
+    match name.starts_with('-') || name == "everything after --" {
         true => name,
         false => "[",
     }
