@@ -205,7 +205,10 @@ fn a_cluster_that_has_not_migrated_has_no_clock_of_alpenglow() {
         let cluster = cluster_with(Options { is_alpenglow, ..Options::default() });
         cluster.node.airdrop_and_wait(&address(7), SOL).unwrap();
         let view = cluster.node.view(Finalized);
-        (view.account(&selkie_bank::alpenglow::CLOCK).is_some(), view.genesis_certificate().is_some())
+        (
+            view.account(&selkie_bank::alpenglow::CLOCK).is_some(),
+            view.genesis_certificate().is_some(),
+        )
     };
     assert_eq!([true, false].map(has_clock), [(true, true), (false, false)]);
 }
