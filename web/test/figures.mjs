@@ -10,10 +10,10 @@ const { SELKIE, FOLDER, BUILT, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const TURNS = 15;
 const STEPS = 60;
 
-/** A loop of 1.4 million instructions, which is all that a transaction may use. */
+/** A loop of 1.4 million instructions, nearly all that a transaction may use. */
 const LOOP = `.globl entrypoint
 entrypoint:
-  mov64 r6, 349980
+  mov64 r6, 349900
 count:
   mov64 r1, r6
   stxdw [r10-8], r1
@@ -34,7 +34,7 @@ writeFileSync(join(home, "loop.s"), LOOP);
 execFileSync(SELKIE, ["build", "loop.s"], { cwd: home, stdio: "pipe" });
 run("airdrop", "10");
 const program = run("deploy", "loop.so").program;
-const signature = run("send", "--program", program, "-d", "0x", "--compute-unit-limit", "1400000").signature;
+const signature = run("send", "--program", program, "-d", "0x", "--limit", "1400000").signature;
 const { steps } = await rpc(node.url, "selkie_debugTransaction", signature, { ask: "run" });
 
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
