@@ -4,24 +4,14 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { rpc, start } from "./scene.mjs";
+import { counting, rpc, start } from "./scene.mjs";
 
 const { SELKIE, FOLDER, BUILT, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const TURNS = 15;
 const STEPS = 60;
 
-/** A loop of 1.4 million instructions, nearly all that a transaction may use. */
-const LOOP = `.globl entrypoint
-entrypoint:
-  mov64 r6, 349900
-count:
-  mov64 r1, r6
-  stxdw [r10-8], r1
-  sub64 r6, 1
-  jne r6, 0, count
-  mov64 r0, 0
-  exit
-`;
+/** Nearly all the compute units that a transaction may use. */
+const LOOP = counting(349_900);
 
 const median = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)];
 const shown = (name, value) => console.log(`| ${name} | ${value} |`);

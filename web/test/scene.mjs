@@ -8,10 +8,10 @@ import { join } from "node:path";
 /** Text that does harm wherever it is taken as HTML. */
 export const PAYLOAD = `<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>`;
 
-/** A program that counts. */
-const LOOP = `.globl entrypoint
+/** A program that counts, in four instructions each time. */
+export const counting = (times) => `.globl entrypoint
 entrypoint:
-  mov64 r6, 15000
+  mov64 r6, ${times}
 count:
   mov64 r1, r6
   stxdw [r10-8], r1
@@ -82,7 +82,7 @@ export async function play(selkie, folder, url) {
   const unread = run(...payout, "-d", "u8:1").signature;
   // A loop of 60,000 steps, whose trace is longer than any list could show.
   const loop = join(home, "loop.s");
-  writeFileSync(loop, LOOP);
+  writeFileSync(loop, counting(15_000));
   execFileSync(selkie, ["build", "loop.s"], { cwd: home, stdio: "pipe" });
   const looping = run("deploy", "loop.so").program;
   const long = run("send", "--program", looping, "-d", "0x").signature;

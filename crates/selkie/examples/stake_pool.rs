@@ -13,8 +13,8 @@ const SOL: u64 = 1_000_000_000;
 const STAKE_BYTES: usize = 200;
 const VOTE_BYTES: usize = 3762;
 
-/// A pool: whoever deposits gets shares, by what a share is worth then. Its manager delegates what was
-/// deposited.
+/// A stake pool. A depositor receives shares at their current price, and the manager delegates the deposit to
+/// a validator.
 struct Pool {
     svm: Svm,
     manager: Keypair,
