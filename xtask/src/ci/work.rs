@@ -11,7 +11,7 @@ use crate::{
     fixtures, gdb, instructions, node_torture, npm, peers, playground, ports, readers, repository,
     say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
-    tidy, toolchains, vscode, walk, walkthroughs, web,
+    tidy, toolchains, vscode, walk, walkthroughs, web, wheel,
 };
 
 /// The workspaces besides the product's, and members of theirs in other folders.
@@ -160,6 +160,13 @@ pub(super) fn javascript(_: &Setting) -> Result<()> {
 
 pub(super) fn npm(_: &Setting) -> Result<()> {
     with_npm(npm::is_installable(), || npm::run(&[]))
+}
+
+/// The packages for JavaScript and Python, for all systems.
+pub(super) fn platforms(_: &Setting) -> Result<()> {
+    let quick = ["--quick", "--platforms"].map(str::to_owned);
+    with_npm(npm::is_installable(), || npm::run(&quick))?;
+    wheel::run(&quick)
 }
 
 pub(super) fn clients(_: &Setting) -> Result<()> {
