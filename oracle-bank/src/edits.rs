@@ -116,7 +116,10 @@ impl Editor<'_> {
             account.set_lamports(vote.pending_rewards() + 20_000_000 + self.rng.below(most) as u64);
             has_changed = true;
         }
-        if self.rng.chance(2) {
+        // Before the gate of SIMD-0123 a vote account may lose what it holds for delegators, on which agave
+        // fails later.
+        let shares = self.bank.feature_set.is_active(&agave_feature_set::block_revenue_sharing::ID);
+        if shares && self.rng.chance(2) {
             let more = self.rng.below(1_000_000_000) as u64;
             account.set_lamports(account.lamports() + more);
             let pending = vote.pending_rewards() + more;

@@ -372,13 +372,14 @@ impl<A: HeadAccounts> Advance<'_, A> {
         let epoch = time::schedule(&self.before.environment.sysvars).get_epoch(self.before.slot);
         let epoch = epoch.saturating_sub(1);
         let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
-        // The vote accounts were admitted when the distribution began, by what they held then.
+        // The vote accounts were admitted when the distribution began, by what they held and said then.
         let leader_epoch = self.schedule.get_leader_schedule_epoch(self.before.slot);
         let admitted = self.stakes.of(leader_epoch).vote_accounts.clone();
         for (voter, (vote, _)) in &mut stakes.votes {
             vote.forget_credits_after(epoch);
-            let terms = self.stakes.terms(leader_epoch, voter);
-            vote.set_pending_rewards(terms.map_or(0, |it| it.pending_rewards));
+            if let Some(terms) = self.stakes.terms(leader_epoch, voter) {
+                vote.set_terms(terms.commission_bps, terms.pending_rewards);
+            }
         }
         let delegated = read_delegated_stakes(self.accounts, epoch).unwrap_or_default();
         let kind = self.kind(epoch);

@@ -14,13 +14,17 @@ const RULES: &str = "\n## Rules\n\n\
     | name | release | gates |\n|---|---|---|\n\
     | `mainnet` | 4.4 | mainnet's |\n\
     | `mainnet@2026-09-01` | that which mainnet ran on the day | those that mainnet had activated by its end; slots of days are estimated, from 2025-06-10 on |\n\
-    | `testnet`, `devnet` | 4.5, 4.4 | mainnet's: switch on what these clusters have activated besides |\n\
     | `4.2`, `4.3`, `4.4`, `4.5` | that | mainnet's |\n\n\
+    `testnet` and `devnet` are no names of rules. These clusters run 4.5 and 4.4, but no release of agave lists which \
+    gates they have activated, nor does a page that could be read here: only their accounts do. \
+    `selkie node --url testnet --clone-feature-set` reads those, and `--feature NAME=on` switches single gates of \
+    `--rules 4.5`.\n\n\
     Replays, state files and environments of batches name the release. Those of earlier versions of Selkie do not, and \
     follow 4.3; fixtures of Firedancer and Mollusk follow 4.2.\n\n\
-    What could not be compared: the gate of agave 4.4.1, whose source is not public here. It concerns the size of \
-    programdata accounts, so upgrades, closes and extensions of programs may differ from mainnet since slot \
-    466,128,000. Which gates mainnet has activated after 29 October 2026 is not known here either.\n\n\
+    What could not be compared: the gate of agave 4.4.1. On 28 November 2026 crates.io had 4.4.0 and 4.5.0-alpha.4, \
+    which do not declare it, and no other source of 4.4.1 could be read. By the name that Firedancer gives it, \
+    `loaderv3_programdata_size_floor`, it concerns the size of programdata accounts, so upgrades, closes and extensions \
+    of programs may differ from mainnet since slot 466,128,000. Which gates mainnet has activated after 29 October 2026 is not known here either.\n\n\
     These changes are rules: code asks for them by name, and the test shows what was and what is.\n\n\
     | since | rule | what | source in agave | test |\n|---|---|---|---|---|\n";
 

@@ -118,7 +118,6 @@ struct Points {
 struct Earned {
     stake: u64,
     commission: u64,
-    bps: u16,
     credits_observed: u64,
 }
 
@@ -282,8 +281,10 @@ impl Inputs<'_> {
         if !is_due && of_fees == 0 {
             return;
         }
+        let voter = stake.delegation.voter_pubkey;
         let observed = earned.as_ref().map_or(stake.credits_observed, |it| it.credits_observed);
-        let recorded = |bps: u16| (!self.rules.has_collectors).then_some(bps);
+        let bps = vote.map_or(0, |vote| self.commission(&voter, vote));
+        let bps = (is_due && !self.rules.has_collectors).then_some(bps);
         all.stakes.push(StakeReward {
             key: stake.key,
             lamports,
@@ -291,18 +292,15 @@ impl Inputs<'_> {
             stake: delegated,
             deactivation_epoch: stake.delegation.deactivation_epoch,
             credits_observed: observed,
-            commission_bps: recorded(earned.as_ref().map_or(0, |it| it.bps)),
+            commission_bps: bps,
         });
-        if let Some((vote, earned)) = vote.zip(earned) {
-            let voter = stake.delegation.voter_pubkey;
-            let collector = if self.rules.has_collectors { *vote.collector() } else { voter };
-            let commission = Commission {
-                lamports: earned.commission,
-                burned: 0,
-                is_vote_account: collector == voter,
-                bps: recorded(earned.bps),
-            };
-            all.add_commission(collector, commission);
+        if is_due {
+            // Agave records a commission of nothing as well, also if the vote account is not admitted.
+            let chosen = vote.filter(|_| self.rules.has_collectors).map(VoteAccount::collector);
+            let collector = chosen.copied().unwrap_or(voter);
+            let is_vote_account = vote.is_some() && collector == voter;
+            let lamports = earned.map_or(0, |it| it.commission);
+            all.add_commission(collector, Commission { lamports, burned: 0, is_vote_account, bps });
         }
     }
 
@@ -330,7 +328,7 @@ impl Inputs<'_> {
         let points = self.points_of(stake, vote, self.kind);
         let bps = self.commission(&stake.delegation.voter_pubkey, vote);
         let credits_observed = points.credits_observed;
-        let nothing = Earned { stake: 0, commission: 0, bps, credits_observed };
+        let nothing = Earned { stake: 0, commission: 0, credits_observed };
         let is_new = stake.delegation.activation_epoch == self.epoch;
         if points.skips || self.inflation == 0 || is_new {
             return Some(nothing);
@@ -361,7 +359,7 @@ impl Inputs<'_> {
             // Both wait until there is a lamport for each.
             return None;
         }
-        Some(Earned { stake: reward, commission, bps, credits_observed })
+        Some(Earned { stake: reward, commission, credits_observed })
     }
 
     fn commission(&self, voter: &Pubkey, vote: &VoteAccount) -> u16 {

@@ -117,9 +117,11 @@ impl VoteAccount {
         self.state.pending_delegator_rewards
     }
 
-    /// Sets the lamports that its delegators are still to receive.
-    pub fn set_pending_rewards(&mut self, lamports: u64) {
-        self.state.pending_delegator_rewards = lamports;
+    /// Sets the commission of inflation rewards, in basis points, and the lamports that its delegators are
+    /// still to receive: those of an earlier time.
+    pub fn set_terms(&mut self, commission_bps: u16, pending_rewards: u64) {
+        self.state.inflation_rewards_commission_bps = commission_bps;
+        self.state.pending_delegator_rewards = pending_rewards;
     }
 
     /// Returns the credits of the last epochs, the oldest first.
@@ -218,14 +220,14 @@ mod tests {
     #[test]
     fn pending_rewards_are_changed_in_place() {
         let mut account = empty();
-        account.set_pending_rewards(5);
+        account.set_terms(0, 5);
         let mut data = account.write(VOTE_ACCOUNT_BYTES).unwrap();
         assert_eq!(add_pending_rewards(&mut data, u64::MAX), None);
         assert_eq!(add_pending_rewards(&mut data, 2), Some(()));
         let read = |data: &[u8]| VoteAccount::read(&Pubkey::default(), data).unwrap();
         assert_eq!(read(&data).pending_rewards(), 7);
         assert_eq!(take_pending_rewards(&mut data), Some(7));
-        account.set_pending_rewards(0);
+        account.set_terms(0, 0);
         assert_eq!(read(&data), account);
         data[0] = 2;
         assert_eq!(take_pending_rewards(&mut data), None);
