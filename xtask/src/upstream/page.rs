@@ -28,6 +28,20 @@ const RULES: &str = "\n## Rules\n\n\
     These changes are rules: code asks for them by name, and the test shows what was and what is.\n\n\
     | since | rule | what | source in agave | test |\n|---|---|---|---|---|\n";
 
+const BANKS: &str = "\n## Banks\n\n\
+    `oracle-bank` steps chains of Selkie's banks beside `Bank` of `solana-runtime` 4.4.0, in clusters of 300 slots and five \
+    epochs: with votes, with Alpenglow, and with the migration on the way. Slots are skipped, up to three forks grow until \
+    one becomes the root, and chains continue from what they export. Transactions are transfers, stakes that are created, \
+    delegated, split, merged, moved, deactivated and withdrawn, votes, changes of commissions, copies of earlier \
+    transactions, and some with old blockhashes; footers have certificates of rewards and of finalization. Credits, \
+    commissions, collectors, balances, and the gates of slot times, rent, SIMD-0123, SIMD-0550 and SIMD-0599 change on the \
+    way; in a tenth of the clusters rewards take several blocks.\n\n\
+    Equal in every block: the result, fee, compute units, loaded size and log of each transaction; sysvars and epoch stakes \
+    at its start; every account that changed, the capitalization, blockhash, bank hash, the rewards that the block \
+    records, and the bounds of its time. Equal at the start of each epoch: all accounts, and their hash. Not compared: \
+    banks of 4.5, programs besides the stake program and builtins (those are compared by `oracle-svm`), durable nonces, and \
+    blocks that a validator would refuse.\n";
+
 /// Returns the text of `docs/protocol.md`.
 pub(crate) fn protocol() -> String {
     let mut text = String::from(
@@ -55,6 +69,7 @@ pub(crate) fn protocol() -> String {
         writeln!(text, "| {since} | `{change:?}` | {what} | {source} | `{test}` |")
             .expect("strings take all that is written");
     }
+    text.push_str(BANKS);
     text.push_str(
         "\n## Other changes without a gate\n\n\
          Changes that have no rule of their own: Selkie has them under every release, or not yet.\n\n\
