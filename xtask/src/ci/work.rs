@@ -11,7 +11,7 @@ use crate::{
     fixtures, gdb, instructions, node_torture, npm, peers, playground, ports, readers, repository,
     say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
-    tidy, toolchains, vscode, walk, walkthroughs, web,
+    tidy, toolchains, vscode, walk, walkthroughs, web, wheel,
 };
 
 /// The workspaces besides the product's, and members of theirs in other folders.
