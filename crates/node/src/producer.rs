@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, atomic::Ordering, mpsc::SyncSender},
 };
 
-use selkie_bank::{Bank, BankError, BankOptions, Between, Forks, Step};
+use selkie_bank::{Bank, BankError, BankOptions, Between, Footer, Forks, Step};
 use selkie_ledger::{Block, Header, Landed};
 use selkie_svm::{Processed, Transaction};
 use solana_account::AccountSharedData;
@@ -307,7 +307,9 @@ impl Producer {
             self.shared.recordings().add(recording::keep(bank, &landed));
         }
         let now = i64::try_from(self.time.now()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-        bank.freeze_at(now)?;
+        let leader = self.shared.options.vote_account;
+        let footer = Footer { nanoseconds: Some(now), leader, ..Footer::default() };
+        bank.freeze_with_footer(&footer)?;
         let block_time = bank.clock().unix_timestamp;
         let find = |key: &Pubkey| bank.get_account(key).ok().flatten();
         let count = landed.len() as u64;

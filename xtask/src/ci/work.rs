@@ -240,7 +240,7 @@ pub(super) fn oracle_bank(_: &Setting) -> Result<()> {
     // Not the cargo that runs this, which is of the repository's toolchain.
     let mut cargo = Command::new("cargo");
     cargo
-        .args(["run", "--locked", "--", "12", "300"])
+        .args(["run", "--locked", "--", "100", "300"])
         .current_dir(repository().join("oracle-bank"));
     cargo.env_remove("RUSTUP_TOOLCHAIN");
     succeed(&mut cargo)
