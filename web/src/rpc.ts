@@ -71,10 +71,11 @@ export function parse(text: string, asText = plain): unknown {
   return JSON.parse(text, read as (key: string, value: unknown) => unknown);
 }
 
-/** Renders JSON with exact integers. */
+/** Renders JSON with exact integers, for people. */
 export const stringify = (value: unknown) => exactly(value, 2);
 
-function exactly(value: unknown, indent?: number): string {
+/** Renders JSON with exact integers. */
+export function exactly(value: unknown, indent?: number): string {
   const marked = JSON.stringify(value, (_, it) => (typeof it === "bigint" ? `\u0001${it}\u0001` : it), indent);
   return (marked ?? "null").replace(/"\\u0001(-?\d+)\\u0001"/g, "$1");
 }
