@@ -46,6 +46,8 @@ export function TransactionView({ signature }: { signature: string }) {
     },
     `${signature} ${!!everything.value}`,
   );
+  // A failure is shown with its line: what is below it does not move when that is found.
+  const isFound = !everything.value?.landed.meta.err || explained.value !== undefined || !!explained.error;
   const [isOpen, setOpen] = useState<boolean>();
   useKeys({ x: () => setOpen(!isOpen) });
   return (
@@ -63,7 +65,7 @@ export function TransactionView({ signature }: { signature: string }) {
           </a>
         </nav>
       </header>
-      <Loaded of={everything} lines={12}>
+      <Loaded of={isFound ? everything : { reload: everything.reload }} lines={12}>
         {(it) => (
           <>
             <Summary landed={it.landed} trace={it.trace} />
@@ -128,7 +130,6 @@ function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Exp
   const it = props.explained.value;
   const name = it?.errorName?.replace(/^\((.*)\)$/, "$1") ?? props.landed.errorName;
   const sentences = [...new Set([...(it?.explanations ?? []), ...(props.trace?.notes ?? [])])];
-  const isPending = it == null && !props.explained.error;
   return (
     <section class="failure" aria-labelledby="failure">
       <h2 id="failure">
@@ -139,7 +140,6 @@ function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Exp
       {sentences.map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
-      {isPending && <p class="faint">Looking for the line…</p>}
       {it?.source ? <Source explained={it} signature={props.landed.transaction.signatures[0]} /> : it?.place[0] && <p class="mono wrap">{it.place[0]}</p>}
       {it && !it.source && it.steps > 0 && !it.place[0] && (
         <p class="faint">

@@ -14,7 +14,7 @@ const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-s
 
 const PICTURES = [
   { name: "explorer-failure", path: `/tx/${scene.failed}`, there: ".source .here", height: 630 },
-  { name: "explorer-debugger", path: `/debug/${scene.failed}`, there: ".code-row.here code", height: 740, colorScheme: "dark" },
+  { name: "explorer-debugger", path: `/debug/${scene.failed}`, there: ".code-row.here code", height: 880, colorScheme: "dark" },
   { name: "explorer-flame", path: `/flame/${scene.tokens}`, there: ".flame button", height: 520 },
   { name: "explorer-calls", path: `/tx/${scene.tokens}`, there: ".call-line", height: 832 },
 ];
