@@ -14,6 +14,8 @@ export const SEEN = "\\u202etxt.exe\\u001b[31m\\u0007\\u2066";
 
 /** A program whose log and whose function's name would be harmful as HTML. */
 export async function harmful(selkie, folder, url) {
+  // Where the payer's key is.
+  const home = join(folder, "client");
   const symbol = "<img/src=x/onerror=window.harmed=1//>";
   const word = "a".repeat(symbol.length);
   const text = `${PAYLOAD.replaceAll('"', "'")}`;
@@ -30,12 +32,12 @@ ${word}:
 .rodata
 text: .ascii "${text}"
 `;
-  writeFileSync(join(folder, "harmful.s"), source);
-  execFileSync(selkie, ["build", "harmful.s"], { cwd: folder, stdio: "pipe" });
-  const elf = Buffer.from(readFileSync(join(folder, "harmful.so")).toString("latin1").replaceAll(word, symbol), "latin1");
+  writeFileSync(join(home, "harmful.s"), source);
+  execFileSync(selkie, ["build", "harmful.s"], { cwd: home, stdio: "pipe" });
+  const elf = Buffer.from(readFileSync(join(home, "harmful.so")).toString("latin1").replaceAll(word, symbol), "latin1");
   const program = execFileSync(selkie, ["keygen", "pubkey", "test:harmful"], { encoding: "utf8" }).trim();
   await rpc(url, "selkie_setProgram", program, elf.toString("base64"));
-  const sent = execFileSync(selkie, ["send", "--program", program, "-d", "0x", "--url", url, "--json"], { cwd: folder, encoding: "utf8" });
+  const sent = execFileSync(selkie, ["send", "--program", program, "-d", "0x", "--url", url, "--json"], { cwd: home, encoding: "utf8" });
   return { program, symbol, text, signature: JSON.parse(sent.trim().split("\n").at(-1)).signature };
 }
 
