@@ -35,6 +35,8 @@ text: .ascii "${text}"
   writeFileSync(join(home, "harmful.s"), source);
   execFileSync(selkie, ["build", "harmful.s"], { cwd: home, stdio: "pipe" });
   const elf = Buffer.from(readFileSync(join(home, "harmful.so")).toString("latin1").replaceAll(word, symbol), "latin1");
+  // The node reads symbols of files that it finds, as well.
+  writeFileSync(join(home, "harmful.so"), elf);
   const program = execFileSync(selkie, ["keygen", "pubkey", "test:harmful"], { encoding: "utf8" }).trim();
   await rpc(url, "selkie_setProgram", program, elf.toString("base64"));
   const sent = execFileSync(selkie, ["send", "--program", program, "-d", "0x", "--url", url, "--json"], { cwd: home, encoding: "utf8" });
