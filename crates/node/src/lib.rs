@@ -103,6 +103,6 @@ pub use crate::{
     send::SendOptions,
     shared::Info,
     source::{Fetch, FetchError},
-    trace::{Frame, Trace},
+    trace::{Changed, Frame, Trace},
     view::{EpochInfo, SimulateOptions, Simulation, View},
 };
