@@ -13,6 +13,9 @@
 //! With the environment variable `SBF_TRACE_DIR` a chain writes the files of each transaction, and of what
 //! is processed outside of one, when it has ended, also if it failed. `SBF_TRACE_FILTER` chooses among
 //! the invocations, in LiteSVM's language: `txsig == A && (program_id == B || program_id != C)`.
+//!
+//! With `SBF_DEBUG_PORT`, or `VM_DEBUG_PORT`, every program of a transaction that passes the filter waits on that
+//! port for a debugger. `DIR/program_ids.map` then has a line `address=hash` for each of its programs.
 
 use core::fmt;
 use std::{
@@ -28,6 +31,7 @@ use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
 use crate::{
+    debug_port::{Debugger, Image},
     recording::{hash, replace},
     register_filter::RegisterFilter,
     trap,
@@ -152,11 +156,12 @@ impl Traces {
     }
 }
 
-/// Where the files of a chain go, and which.
+/// Where the files of a chain go, and which; and the port on which its programs wait for a debugger.
 #[derive(Debug)]
 pub(crate) struct RegisterFiles {
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     filter: RegisterFilter,
+    port: Option<u16>,
 }
 
 impl RegisterFiles {
@@ -165,12 +170,62 @@ impl RegisterFiles {
     pub(crate) fn of_environment() -> Option<Arc<Self>> {
         static FILES: OnceLock<Option<Arc<RegisterFiles>>> = OnceLock::new();
         let files = FILES.get_or_init(|| {
-            let folder = std::env::var_os("SBF_TRACE_DIR").filter(|folder| !folder.is_empty())?;
+            let folder = std::env::var_os("SBF_TRACE_DIR").filter(|folder| !folder.is_empty());
+            let port = |name: &str| {
+                let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+                match text.parse() {
+                    Ok(port) => Some(port),
+                    Err(error) => panic!("{name}: `{text}` is not a port: {error}"),
+                }
+            };
+            let port = port("SBF_DEBUG_PORT").or_else(|| port("VM_DEBUG_PORT"));
+            if folder.is_none() && port.is_none() {
+                return None;
+            }
             let filter = std::env::var("SBF_TRACE_FILTER").unwrap_or_default();
             let filter = RegisterFilter::parse(&filter);
-            Some(Arc::new(Self { folder: folder.into(), filter }))
+            Some(Arc::new(Self { folder: folder.map(PathBuf::from), filter, port }))
         });
         files.clone()
+    }
+
+    /// Returns whether registers are written.
+    pub(crate) fn has_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Returns the debuggers of a transaction for whose programs there is to be one: those at its addresses.
+    ///
+    /// # Panics
+    /// If the folder cannot be written.
+    pub(crate) fn debugger(
+        &self,
+        signatures: impl FnOnce() -> Vec<Signature>,
+        keys: impl Iterator<Item = Pubkey>,
+        accounts: &impl AccountStore,
+    ) -> Option<Box<Debugger>> {
+        let port = self.port?;
+        let (mut images, mut map) = (BTreeMap::new(), String::new());
+        for key in keys {
+            let account = accounts.account(&key);
+            let file = account.and_then(|account| ProgramFile::find(&account, accounts));
+            let Some(file) = file else { continue };
+            if let Some(image) = Image::of(file.bytes()) {
+                map.push_str(&format!("{key}={}\n", hash(file.bytes())));
+                images.insert(key, image);
+            }
+        }
+        let signatures: Vec<String> = signatures().iter().map(ToString::to_string).collect();
+        let programs: Vec<String> = images.keys().map(ToString::to_string).collect();
+        if !self.filter.passes(&signatures, &programs) {
+            return None;
+        }
+        if let Some(folder) = &self.folder {
+            let written = fs::create_dir_all(folder)
+                .and_then(|()| replace(&folder.join("program_ids.map"), map.as_bytes()));
+            written.unwrap_or_else(|error| cannot_write(folder, &error));
+        }
+        Some(Box::new(Debugger::new(port, images)))
     }
 
     /// Writes the files of a transaction.
@@ -187,27 +242,32 @@ impl RegisterFiles {
         let passes = |trace: &&RegisterTrace| {
             self.filter.passes(&signatures, core::slice::from_ref(&trace.program.to_string()))
         };
-        if let Err(error) = self.write_all(traces.ended.iter().filter(passes), accounts) {
-            panic!("SBF_TRACE_DIR: cannot write to {}: {error}", self.folder.display());
+        if let Some(folder) = &self.folder {
+            let written = Self::write_all(folder, traces.ended.iter().filter(passes), accounts);
+            written.unwrap_or_else(|error| cannot_write(folder, &error));
         }
     }
 
     fn write_all<'a>(
-        &self,
+        folder: &Path,
         traces: impl Iterator<Item = &'a RegisterTrace>,
         accounts: &impl AccountStore,
     ) -> io::Result<()> {
         let mut programs = BTreeMap::new();
-        fs::create_dir_all(&self.folder)?;
+        fs::create_dir_all(folder)?;
         for trace in traces {
             let program = programs.entry(trace.program);
             let (text, hash) = program.or_insert_with(|| program_of(&trace.program, accounts));
             for (name, bytes) in trace.files(text, hash) {
-                write_once(&self.folder.join(name), &bytes)?;
+                write_once(&folder.join(name), &bytes)?;
             }
         }
         Ok(())
     }
+}
+
+fn cannot_write(folder: &Path, error: &io::Error) -> ! {
+    panic!("SBF_TRACE_DIR: cannot write to {}: {error}", folder.display())
 }
 
 /// Returns the instructions of a program, and the hash of its ELF file.
