@@ -13,6 +13,7 @@ mod inflation;
 mod schedules;
 mod sending;
 mod surfnet;
+mod surfnet_confidential;
 mod surfnet_idls;
 mod surfnet_profiles;
 mod surfnet_programs;

@@ -4,8 +4,8 @@
 use crate::methods::{
     accounts, address_history, bundles,
     call::{API_VERSION, Handler, TextHandler, ValueHandler},
-    cheats, cluster, describe, explain, history, inflation, sending, surfnet, surfnet_idls,
-    surfnet_profiles, surfnet_programs, surfnet_snapshot, tokens, traces, votes,
+    cheats, cluster, describe, explain, history, inflation, sending, surfnet, surfnet_confidential,
+    surfnet_idls, surfnet_profiles, surfnet_programs, surfnet_snapshot, tokens, traces, votes,
 };
 
 /// Who may call a method.
@@ -234,6 +234,8 @@ pub const METHODS: &[Method] = &[
     written_cheat("surfnet_getProfileResultsByTag", "tag, [config]", "the profiles with a tag, oldest first; null if there are none", surfnet_profiles::by_tag),
     cheat("surfnet_registerIdl", "", "idl, [slot]", "null; the description of the program that it names is active from the slot on, and `jsonParsed` shows the program's accounts by it", surfnet_idls::register),
     cheat("surfnet_getActiveIdl", "", "program, [slot]", "the description that was registered and is active in the slot, or null", surfnet_idls::active),
+    cheat("surfnet_deriveConfidentialKeys", "", "signature", "the keys that a wallet derives of its signature of `solana-conf-bal/v1` and a seed, in base58", surfnet_confidential::derive_keys),
+    cheat("surfnet_getConfidentialBalance", "", "account, [keys]", "what the owner of a token account of Token-2022 reads with `aesKey` (`available`) and `elgamalSecretKey` (`pending`); null where a key is missing or another one's", surfnet_confidential::get_balance),
     cheat("surfnet_streamAccount", "", "pubkey, [config]", "null; a fork fetches the account whenever it is used; with `includeOwnedAccounts` those that it owns, too", surfnet::stream_account),
     cheat("surfnet_streamAccounts", "", "entries", "null, after the same for each `{pubkey, includeOwnedAccounts}`", surfnet::stream_accounts),
     cheat("surfnet_getStreamedAccounts", "", "", "the accounts that are fetched whenever they are used", surfnet::streamed_accounts),
@@ -289,10 +291,6 @@ pub const UNSUPPORTED: &[UnsupportedRow] = &[
     UnsupportedRow {
         name: "getConfirmedBlock, getRecentBlockhash, getFees, …",
         reason: "removed from agave 2.0",
-    },
-    UnsupportedRow {
-        name: "surfnet_getConfidentialBalance, surfnet_deriveConfidentialKeys",
-        reason: "not yet",
     },
     UnsupportedRow {
         name: "surfnet_registerScenario",

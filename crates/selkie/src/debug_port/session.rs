@@ -308,7 +308,7 @@ fn parse(text: &str) -> Option<u64> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+    bytes.iter().fold(String::with_capacity(bytes.len().saturating_mul(2)), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })
