@@ -16,15 +16,12 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    error::{BundleError, NodeError},
+    error::{BUNDLE_TRANSACTIONS_MAX, BundleError, NodeError},
     landed,
     node::Node,
     producer::Producer,
     view::{SimulateOptions, Simulation},
 };
-
-/// The most transactions of a bundle: Jito's limit.
-pub const BUNDLE_TRANSACTIONS_MAX: usize = 5;
 
 /// Signatures are verified before.
 const OPTIONS: ProcessOptions =

@@ -141,13 +141,16 @@ impl fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
+/// The most transactions of a bundle: Jito's limit.
+pub const BUNDLE_TRANSACTIONS_MAX: usize = 5;
+
 /// A bundle that did not land, or cannot be simulated.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BundleError {
     /// It has no transactions.
     Empty,
-    /// It has more than [`BUNDLE_TRANSACTIONS_MAX`](crate::BUNDLE_TRANSACTIONS_MAX) transactions.
+    /// It has more than [`BUNDLE_TRANSACTIONS_MAX`] transactions.
     TooLong,
     /// A transaction failed, is malformed, or would be dropped.
     Transaction {
@@ -165,8 +168,7 @@ impl fmt::Display for BundleError {
         match self {
             Self::Empty => f.write_str("Bundle cannot be empty"),
             Self::TooLong => {
-                let max = crate::BUNDLE_TRANSACTIONS_MAX;
-                write!(f, "Bundle exceeds maximum size of {max} transactions")
+                write!(f, "Bundle exceeds maximum size of {BUNDLE_TRANSACTIONS_MAX} transactions")
             }
             Self::Transaction { index, error } => {
                 let number = index.saturating_add(1);

@@ -92,10 +92,10 @@ pub use selkie_ledger::{
 pub use selkie_programs::token::{TokenEdit, TokenState};
 
 pub use crate::{
-    bundle::{BUNDLE_TRANSACTIONS_MAX, BundleResult, BundleStep},
+    bundle::{BundleResult, BundleStep},
     cheats::Travel,
     clock::{Clock, ManualClock, SystemClock},
-    error::{BundleError, NodeError, SendError},
+    error::{BUNDLE_TRANSACTIONS_MAX, BundleError, NodeError, SendError},
     events::{Event, Events},
     fees::writable,
     index::TokenIndex,

@@ -7,9 +7,15 @@ use selkie_svm::{
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
-use crate::{recorder::FailureRecorder, svm::Svm};
+use crate::{recorder::FailureRecorder, registers::RegisterFiles, svm::Svm};
 
 impl Svm {
+    /// Writes the registers of every invocation from now on, as `SBF_TRACE_DIR` asks for: to its folder, and
+    /// without that variable to `target/sbf/trace`.
+    pub fn write_registers(&mut self) {
+        self.register_files = Some(RegisterFiles::always());
+    }
+
     /// Returns the addresses that a transaction names, those of its lookup tables included.
     #[cold]
     pub(crate) fn named_keys(&self, transaction: &Transaction) -> Vec<Pubkey> {

@@ -37,7 +37,6 @@ use crate::{
     debug_port::{Debugger, Image},
     recording::{hash, replace},
     register_filter::RegisterFilter,
-    svm::Svm,
     trap,
 };
 
@@ -160,20 +159,6 @@ impl Traces {
     }
 }
 
-impl Svm {
-    /// Writes the registers of every invocation from now on, as `SBF_TRACE_DIR` asks for: to its folder, and
-    /// without that variable to `target/sbf/trace`.
-    pub fn write_registers(&mut self) {
-        let asked = RegisterFiles::of_environment().filter(|files| files.has_folder());
-        let files = asked.unwrap_or_else(|| {
-            let port = self.register_files.as_ref().and_then(|files| files.port);
-            let files = RegisterFiles::of_folder(Some(PathBuf::from(FOLDER)));
-            Arc::new(RegisterFiles { port, ..files })
-        });
-        self.register_files = Some(files);
-    }
-}
-
 /// Where the files of a chain go, and which; and the port on which its programs wait for a debugger.
 #[derive(Debug)]
 pub(crate) struct RegisterFiles {
@@ -207,6 +192,18 @@ impl RegisterFiles {
             Some(Arc::new(Self { port, ..Self::of_folder(folder.map(PathBuf::from)) }))
         });
         files.clone()
+    }
+
+    /// Returns what is written where the environment need not ask: to its folder, or to agave's.
+    pub(crate) fn always() -> Arc<Self> {
+        let asked = Self::of_environment();
+        match asked {
+            Some(files) if files.has_folder() => files,
+            other => Arc::new(Self {
+                port: other.and_then(|files| files.port),
+                ..Self::of_folder(Some(PathBuf::from(FOLDER)))
+            }),
+        }
     }
 
     /// Returns what is written to a folder.

@@ -16,7 +16,10 @@ use crate::{
     },
     encode::account::{Form, Keyed, Shown, Surroundings},
     error::RpcError,
-    methods::call::{Call, Described, with_context, write_with_context},
+    methods::{
+        call::{Call, with_context, write_with_context},
+        surfnet_idls::Described,
+    },
     params::{Params, parse_key},
 };
 

@@ -1,6 +1,6 @@
 //! Jito's bundles: transactions that land together or not at all (surfpool-core 1.7.0, `rpc/jito.rs`).
 
-use std::{collections::VecDeque, sync::PoisonError};
+use std::sync::PoisonError;
 
 use selkie_node::{BundleError, BundleResult, BundleStep, SimulateOptions, Simulation, Status};
 use serde::Deserialize;
@@ -29,9 +29,6 @@ use crate::{
 
 /// The most bundles that one request asks for.
 const QUERY_MAX: usize = 5;
-/// How many bundles are known, the newest ones.
-const BUNDLES_MAX: usize = 1000;
-
 /// The addresses that receive tips on mainnet (Jito's documentation, `getTipAccounts`).
 const TIP_ACCOUNTS: [&str; 8] = [
     "96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5",
@@ -43,23 +40,6 @@ const TIP_ACCOUNTS: [&str; 8] = [
     "DttWaMuVvTiduZRnguLF7jNxTgiMBZ1hyAumKUiL2KRL",
     "3AVi9Tg9Uo68tJfuvoKvqKNWKkC5wPdSSdeBnizKZ6jT",
 ];
-
-/// The bundles that have landed, by their ids, oldest first.
-#[derive(Default, Debug)]
-pub(super) struct Bundles(VecDeque<(String, Vec<Signature>)>);
-
-impl Bundles {
-    fn add(&mut self, id: String, signatures: Vec<Signature>) {
-        self.0.push_back((id, signatures));
-        if self.0.len() > BUNDLES_MAX {
-            self.0.pop_front();
-        }
-    }
-
-    fn find(&self, id: &str) -> Option<Vec<Signature>> {
-        self.0.iter().rev().find(|(known, _)| known == id).map(|(_, signatures)| signatures.clone())
-    }
-}
 
 /// Returns the id of a bundle: the hash of its signatures.
 fn id(signatures: &[Signature]) -> String {
@@ -334,16 +314,4 @@ fn write_accounts(
         accounts::write(text, &view, key, &account.clone().unwrap_or_default(), form)?;
     }
     text.raw("]")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_oldest_bundles_are_forgotten() {
-        let mut bundles = Bundles::default();
-        (0..=BUNDLES_MAX).for_each(|it| bundles.add(it.to_string(), Vec::new()));
-        assert_eq!((bundles.find("0"), bundles.find("1")), (None, Some(Vec::new())));
-    }
 }

@@ -16,7 +16,7 @@ use crate::{
     encode::account::Surroundings,
     error::RpcError,
     interfaces::{Interface, Interfaces, Source},
-    methods::{schedules::Schedules, surfnet_idls, surfnet_settings::Settings},
+    methods::{schedules::Schedules, surfnet_settings::Settings},
     options::{Explainer, Limits},
     params::Params,
 };
@@ -163,26 +163,6 @@ pub(crate) const fn rank(level: CommitmentLevel) -> u8 {
         CommitmentLevel::Processed => 0,
         CommitmentLevel::Confirmed => 1,
         CommitmentLevel::Finalized => 2,
-    }
-}
-
-/// A state with the descriptions of programs that surfpool's clients have registered.
-pub(super) struct Described<'a> {
-    pub(super) call: &'a Call<'a>,
-    pub(super) view: &'a View,
-}
-
-impl Surroundings for Described<'_> {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.view.account(key)
-    }
-
-    fn now(&self) -> i64 {
-        self.view.now()
-    }
-
-    fn describe(&self, account: &AccountSharedData) -> Option<Value> {
-        surfnet_idls::parse(self.call, account)
     }
 }
 

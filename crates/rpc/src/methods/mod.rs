@@ -15,6 +15,7 @@ mod sending;
 mod surfnet;
 mod surfnet_confidential;
 mod surfnet_idls;
+mod surfnet_kept;
 mod surfnet_profiles;
 mod surfnet_programs;
 mod surfnet_settings;

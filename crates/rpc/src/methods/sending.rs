@@ -22,7 +22,8 @@ use crate::{
     error::RpcError,
     methods::{
         accounts,
-        call::{Call, Described, check_slot, with_context, write_with_context},
+        call::{Call, check_slot, with_context, write_with_context},
+        surfnet_idls::Described,
         wire,
     },
     params::{Params, parse_hash, parse_key},

@@ -1,14 +1,16 @@
 //! Descriptions of programs that surfpool's clients register: each from a slot on. The accounts of such a
 //! program have the encoding `jsonParsed`.
 
-use std::{collections::BTreeMap, sync::PoisonError};
+use std::sync::PoisonError;
 
+use selkie_node::View;
 use serde_json::{Value, json};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 
 use crate::{
+    encode::account::Surroundings,
     error::RpcError,
     methods::{
         call::{Call, with_context},
@@ -17,28 +19,6 @@ use crate::{
     },
     params::{Params, parse_key},
 };
-
-/// How many descriptions of a program are kept: those from the latest slots on.
-const VERSIONS_MAX: usize = 16;
-
-/// Descriptions of programs by the slots from which on they are active. How many programs there are is
-/// limited by [`Interfaces`](crate::interfaces::Interfaces), which keeps the newest of each.
-#[derive(Default, Debug)]
-pub(super) struct Idls(BTreeMap<Pubkey, BTreeMap<u64, Value>>);
-
-impl Idls {
-    fn add(&mut self, program: Pubkey, slot: u64, idl: Value) {
-        let versions = self.0.entry(program).or_default();
-        versions.insert(slot, idl);
-        if versions.len() > VERSIONS_MAX {
-            versions.pop_first();
-        }
-    }
-
-    fn active(&self, program: &Pubkey, slot: u64) -> Option<&Value> {
-        Some(self.0.get(program)?.range(..=slot).next_back()?.1)
-    }
-}
 
 /// Registers a description by the address that it has.
 pub(super) fn register(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
@@ -67,9 +47,29 @@ fn newest(call: &Call<'_>) -> u64 {
     call.node.slot(CommitmentLevel::Processed)
 }
 
+/// A state with the descriptions of programs that surfpool's clients have registered.
+pub(super) struct Described<'a> {
+    pub(super) call: &'a Call<'a>,
+    pub(super) view: &'a View,
+}
+
+impl Surroundings for Described<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.view.account(key)
+    }
+
+    fn now(&self) -> i64 {
+        Surroundings::now(self.view)
+    }
+
+    fn describe(&self, account: &AccountSharedData) -> Option<Value> {
+        parse(self.call, account)
+    }
+}
+
 /// Returns an account as `{parsed, program, space}` if the description of its program was registered and has
 /// its layout.
-pub(super) fn parse(call: &Call<'_>, account: &AccountSharedData) -> Option<Value> {
+fn parse(call: &Call<'_>, account: &AccountSharedData) -> Option<Value> {
     let (owner, data) = (account.owner(), account.data());
     let idls = call.surfnet.idls.lock().unwrap_or_else(PoisonError::into_inner);
     let name = idls.active(owner, newest(call))?.pointer("/metadata/name");

@@ -4,18 +4,14 @@
 //! A profile is the transaction with the state before it. The transaction runs again when the profile is
 //! shown: whole, and once for each instruction with those before it, whose results are subtracted.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    sync::PoisonError,
-};
+use std::{collections::BTreeSet, sync::PoisonError};
 
 use selkie_case::{Case, Input, RunMemory};
 use selkie_node::SimulateOptions;
 use selkie_svm::{AccountChange, Engine, Processed, ProgramCache};
 use serde::Deserialize;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
-use solana_account::{AccountSharedData, ReadableAccount};
+use solana_account::AccountSharedData;
 use solana_commitment_config::CommitmentLevel;
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
@@ -29,73 +25,13 @@ use crate::{
     encode::account::{Form, Shown},
     error::RpcError,
     methods::{
-        call::{Call, Described, write_with_context},
+        call::{Call, write_with_context},
+        surfnet_idls::Described,
+        surfnet_kept::Profile,
         wire,
     },
     params::Params,
 };
-
-/// How many profiles of simulations are kept: surfpool's `--max-profiles` by default.
-const PROFILES_MAX: usize = 200;
-/// How many bytes of account data they may have.
-const PROFILES_BYTES_MAX: usize = 256 << 20;
-
-/// The profiles of simulations, oldest first.
-#[derive(Default, Debug)]
-pub(super) struct Profiles {
-    kept: VecDeque<Profile>,
-    made: u64,
-    bytes: usize,
-}
-
-/// A transaction with the state before it, and how it is found again.
-#[derive(Clone, Debug)]
-struct Profile {
-    key: String,
-    tag: String,
-    slot: u64,
-    case: Case,
-    bytes: usize,
-}
-
-impl Profiles {
-    /// Keeps a profile under a new key, which is its tag if it has no other. Returns the key.
-    fn add(&mut self, case: Case, slot: u64, tag: Option<String>) -> String {
-        self.made = self.made.saturating_add(1);
-        let key = uuid(self.made, &case);
-        let bytes = case.accounts.iter().map(|(_, account)| account.data().len()).sum();
-        let tag = tag.unwrap_or_else(|| key.clone());
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.kept.push_back(Profile { key: key.clone(), tag, slot, case, bytes });
-        while self.kept.len() > 1
-            && (self.kept.len() > PROFILES_MAX || self.bytes > PROFILES_BYTES_MAX)
-        {
-            let Some(oldest) = self.kept.pop_front() else { break };
-            self.bytes = self.bytes.saturating_sub(oldest.bytes);
-        }
-        key
-    }
-
-    fn matching(&self, is_it: impl Fn(&Profile) -> bool) -> Vec<Profile> {
-        self.kept.iter().filter(|it| is_it(it)).cloned().collect()
-    }
-}
-
-/// Returns a UUID (version 8 of RFC 9562): the hash of a number and the transaction.
-fn uuid(number: u64, case: &Case) -> String {
-    let mut hash = Sha256::new();
-    hash.update(number.to_le_bytes());
-    if let Some(transaction) = case.input.transaction() {
-        hash.update(transaction.message().serialize());
-    }
-    let hash: [u8; 32] = hash.finalize().into();
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&hash[..16]);
-    bytes[6] = 0x80 | bytes[6] & 0x0f;
-    bytes[8] = 0x80 | bytes[8] & 0x3f;
-    let text = hex::encode(bytes);
-    [&text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]].join("-")
-}
 
 fn is_uuid(text: &str) -> bool {
     let lengths = text.split('-').map(str::len);
@@ -390,15 +326,12 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::surfnet_kept::Profiles;
 
     #[test]
-    fn keys_are_uuids_and_the_oldest_profiles_are_dropped() {
-        let mut profiles = Profiles::default();
-        let keys: Vec<String> =
-            (0..PROFILES_MAX + 2).map(|_| profiles.add(Case::default(), 1, None)).collect();
-        assert!(keys.iter().all(|key| is_uuid(key)), "{keys:?}");
-        let is_kept = |key: &&String| !profiles.matching(|it| it.key == **key).is_empty();
-        assert_eq!(keys.iter().filter(|key| !is_kept(key)).count(), 2);
+    fn keys_are_uuids() {
+        let key = Profiles::default().add(Case::default(), 1, None);
+        assert!(is_uuid(&key), "{key}");
         assert!(!is_uuid("1-2") && !is_uuid(&Signature::default().to_string()));
     }
 }

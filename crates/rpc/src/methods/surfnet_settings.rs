@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     error::RpcError,
-    methods::{bundles::Bundles, surfnet_idls::Idls, surfnet_profiles::Profiles},
+    methods::surfnet_kept::{Bundles, Idls, Profiles},
     params::parse_key,
 };
 
