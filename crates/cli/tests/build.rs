@@ -409,6 +409,8 @@ fn programs_for_solanas_c_sdk_build_as_they_are() {
             for text in expected {
                 assert!(said.stdout.contains(text), "no `{text}` in\n{}", said.stdout);
             }
+            let said = place.both(&built("plus.cc", version), &[]);
+            assert_eq!(said.code, Some(0), "{}", said.text());
             let said = place.both(&built("sdk.c", version), &["--data", "u8:5"]);
             let expected = [
                 "Program log: sdk.c",
