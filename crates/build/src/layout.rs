@@ -212,6 +212,8 @@ impl Types {
             let variants = self.aggregates.get(&owner).map(|it| it.variants.clone());
             for variant in variants.unwrap_or_default() {
                 if let Some(it) = self.aggregates.get_mut(&variant) {
+                    // It is that of the enum.
+                    it.align = None;
                     let Field { offset, type_at, .. } = tag;
                     let name = "tag".to_owned();
                     it.fields.insert(0, Field { name, offset, type_at, is_tag: true });
@@ -347,8 +349,11 @@ impl Types {
         }
         let most = |official| {
             let layouts = all.iter().map(|it| of(it, official));
-            let most = layouts.fold((0, 1), |most, it| (most.0.max(it.0), most.1.max(it.1)));
-            (most.0.checked_next_multiple_of(most.1).unwrap_or(most.0), most.1)
+            let (size, align): Layout =
+                layouts.fold((0, 1), |most, it| (most.0.max(it.0), most.1.max(it.1)));
+            // `repr(align)` of an enum.
+            let align = aggregate.align.filter(|it| *it > natural).unwrap_or(align);
+            (size.checked_next_multiple_of(align).unwrap_or(size), align)
         };
         let is_dense = |(it, fields): &(&Aggregate, Vec<&Field>)| {
             let (offsets, _) = self.offsets(it, fields, false, depth);
