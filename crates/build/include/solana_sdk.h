@@ -25,7 +25,9 @@ typedef int64_t ssize_t;
 #define UINT32_MAX __UINT32_MAX__
 #define UINT64_MAX __UINT64_MAX__
 
-#ifndef __cplusplus
+#ifdef __cplusplus
+extern "C" {
+#else
 #undef static_assert
 #define static_assert _Static_assert
 #endif
@@ -135,6 +137,46 @@ static inline bool sol_deserialize(const uint8_t *input, SolParameters *params, 
     return sol_read_accounts(input, (sol_input *)params, ka_num);
 }
 
+/* Copies an integer from an input whose fields are not aligned, and passes it over. */
+static inline uint64_t sol_take_64(uint8_t **input) {
+    uint64_t value;
+    __builtin_memcpy(&value, *input, sizeof value);
+    *input += sizeof value;
+    return value;
+}
+
+/* As `sol_deserialize`, for programs of the first loader, BPFLoader1111111111111111111111111111111111: in
+ * their input, fields are not aligned, and accounts have no space to grow. */
+static inline bool sol_deserialize_deprecated(const uint8_t *input, SolParameters *params,
+                                              uint64_t ka_num) {
+    uint8_t *at = (uint8_t *)input;
+    if (!input || !params) return false;
+    params->ka_num = sol_take_64(&at);
+    for (uint64_t i = 0; i < params->ka_num; i++) {
+        SolAccountInfo passed_over, *account = i < ka_num ? &params->ka[i] : &passed_over;
+        uint8_t same_as = *at++;
+        if (same_as != UINT8_MAX) {
+            if (same_as < ka_num) *account = params->ka[same_as];
+            continue;
+        }
+        account->is_signer = *at++ != 0;
+        account->is_writable = *at++ != 0;
+        account->key = (SolPubkey *)at;
+        account->lamports = (uint64_t *)(at += SIZE_PUBKEY);
+        at += sizeof(uint64_t);
+        account->data_len = sol_take_64(&at);
+        account->data = at;
+        account->owner = (SolPubkey *)(at += account->data_len);
+        at += SIZE_PUBKEY;
+        account->executable = *at++ != 0;
+        account->rent_epoch = sol_take_64(&at);
+    }
+    params->data_len = sol_take_64(&at);
+    params->data = at;
+    params->program_id = (SolPubkey *)(at + params->data_len);
+    return true;
+}
+
 static inline size_t sol_strlen(const char *text) {
     size_t length = 0;
     while (text[length]) length++;
@@ -144,10 +186,18 @@ static inline size_t sol_strlen(const char *text) {
 #define HEAP_START_ADDRESS SOL_HEAP
 #define HEAP_LENGTH SOL_HEAP_BYTES
 
-/* The heap is zero at the start, and nothing of it is used twice. */
+/* The heap is zero at the start, and nothing of it is used twice. Allocates from the top downwards, as
+ * `sol_alloc` does, at a multiple of the power of two that is the size of an item or the next one above. */
 static inline void *sol_calloc(size_t count, size_t size) {
+    uint64_t *position = (uint64_t *)SOL_HEAP;
+    uint64_t top = *position ? *position : SOL_HEAP + SOL_HEAP_BYTES;
+    uint64_t align = 1;
     if (size == 0 || count > SOL_HEAP_BYTES / size) return NULL;
-    return sol_alloc(count * size);
+    while (align < size) align *= 2;
+    top = (top - count * size) & ~(align - 1);
+    if (top < (uint64_t)__heap_start) return NULL;
+    *position = top;
+    return (void *)top;
 }
 
 static inline void sol_free(void *memory) { (void)memory; }
@@ -230,6 +280,11 @@ static inline void sol_log_params(const SolParameters *params) {
 #define sol_poseidon(parameters, endianness, slices, count, hash) \
     sol_poseidon(parameters, endianness, (const sol_slice *)(slices), (uint64_t)(count), hash)
 
+#define POSEIDON_RESULT_LENGTH 32
+#define POSEIDON_PARAMETERS_BN254_X5 0
+#define POSEIDON_ENDIANNESS_BIG_ENDIAN 0
+#define POSEIDON_ENDIANNESS_LITTLE_ENDIAN 1
+
 #define SECP256K1_RECOVER_HASH_LENGTH 32
 #define SECP256K1_RECOVER_SIGNATURE_LENGTH 64
 #define SECP256K1_RECOVER_RESULT_LENGTH 64
@@ -244,5 +299,18 @@ static inline void sol_log_params(const SolParameters *params) {
 #define ALT_BN128_ADDITION_OUTPUT_LEN 64
 #define ALT_BN128_MULTIPLICATION_OUTPUT_LEN 64
 #define ALT_BN128_PAIRING_OUTPUT_LEN 32
+
+#define ALT_BN128_G1_COMPRESS 0
+#define ALT_BN128_G1_DECOMPRESS 1
+#define ALT_BN128_G2_COMPRESS 2
+#define ALT_BN128_G2_DECOMPRESS 3
+#define ALT_BN128_COMPRESSION_G1_COMPRESS_OUTPUT_LEN 32
+#define ALT_BN128_COMPRESSION_G1_DECOMPRESS_OUTPUT_LEN 64
+#define ALT_BN128_COMPRESSION_G2_COMPRESS_OUTPUT_LEN 64
+#define ALT_BN128_COMPRESSION_G2_DECOMPRESS_OUTPUT_LEN 128
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,7 +12,7 @@ use selkie_link::Icf;
 use crate::{
     Compiled, Failure, Options, Progress, Project,
     assembly::{self, Objects},
-    project::{Language, is_assembly},
+    project::{Language, is_assembly, is_cpp},
     system::{in_path, typed, write_if_changed},
 };
 
@@ -24,15 +24,19 @@ const SDK_HEADER: &str = include_str!("../include/solana_sdk.h");
 
 /// Other headers of Solana's C SDK that programs include: all of them are `solana_sdk.h`.
 const SDK_PARTS: &[&str] = &[
+    "stdio.h",
     "stdlib.h",
     "string.h",
     "sol/alt_bn128.h",
+    "sol/alt_bn128_compression.h",
     "sol/assert.h",
     "sol/big_mod_exp.h",
     "sol/blake3.h",
     "sol/compute_units.h",
+    "sol/constants.h",
     "sol/cpi.h",
     "sol/deserialize.h",
+    "sol/deserialize_deprecated.h",
     "sol/entrypoint.h",
     "sol/keccak.h",
     "sol/last_restart_slot.h",
@@ -65,6 +69,9 @@ const FLAGS: &[&str] = &[
     "-fdata-sections",
     "-fcolor-diagnostics",
 ];
+
+/// Flags for C++, of which programs have the language and no library.
+const CPP_FLAGS: &[&str] = &["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"];
 
 /// The target feature of unaligned memory accesses. Older compilers do not know it, warn about it
 /// for each source, and access unaligned words byte by byte.
@@ -195,6 +202,9 @@ impl Compiler {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).args(["-target", self.target]);
         command.arg(format!("-mcpu={}", self.cpu())).args(FLAGS);
+        if is_cpp(source) {
+            command.args(CPP_FLAGS);
+        }
         if self.is_unaligned {
             command.args(UNALIGNED);
         }
@@ -242,6 +252,11 @@ const HELP: &[(&[&str], &str)] = &[
     (
         &["variadic functions are not supported"],
         "make the function a macro, or let it take an array and its length",
+    ),
+    (
+        &["undeclared function '", "undeclared library function '"],
+        "selkie.h declares what programs can call, and there is no C library: `sol_log_64` logs numbers, \
+         `sol_alloc` allocates",
     ),
     (&["'__multi3'"], "multiply integers of 128 bits by `sol_wide_multiply` of selkie.h"),
     (
@@ -436,6 +451,12 @@ mod tests {
             assert!(help.contains("no floating point"), "{name}");
         }
         assert!(help_for(&error("memcpy")).is_empty());
+        let [help] =
+            help_for("f.c:2:3: error: call to undeclared function 'snprintf'; ISO C99")[..]
+        else {
+            panic!("it needs one line")
+        };
+        assert!(help.contains("no C library"), "{help}");
         for (name, instead) in [("__multi3", "sol_wide_multiply"), ("__umodti3", "sol_wide_divide")]
         {
             let [help] = help_for(&error(name))[..] else { panic!("{name} needs one line") };

@@ -88,6 +88,8 @@ struct Field {
     name: String,
     offset: u64,
     type_at: DebugInfoOffset,
+    /// Whether it is the tag of an enum, which rustc makes as wide as the fields are aligned.
+    is_tag: bool,
 }
 
 /// A structure, or a variant of an enum with its tag as the first field.
@@ -146,6 +148,7 @@ impl Types {
                         name,
                         offset: entry.number(dw::DW_AT_data_member_location).unwrap_or_default(),
                         type_at,
+                        is_tag: false,
                     });
                     self.put_member(&around, field, &mut discriminants);
                     continue;
@@ -209,8 +212,11 @@ impl Types {
             let variants = self.aggregates.get(&owner).map(|it| it.variants.clone());
             for variant in variants.unwrap_or_default() {
                 if let Some(it) = self.aggregates.get_mut(&variant) {
+                    // It is that of the enum.
+                    it.align = None;
+                    let Field { offset, type_at, .. } = tag;
                     let name = "tag".to_owned();
-                    it.fields.insert(0, Field { name, offset: tag.offset, type_at: tag.type_at });
+                    it.fields.insert(0, Field { name, offset, type_at, is_tag: true });
                 }
             }
         }
@@ -245,7 +251,8 @@ impl Types {
         if aggregate.is_standard || !self.is_as_in_c(aggregate, 0) {
             return None;
         }
-        let (official, (size, _)) = self.offsets(aggregate, true, 0);
+        let fields = aggregate.fields.iter().collect::<Vec<_>>();
+        let (official, (size, _)) = self.offsets(aggregate, &fields, true, 0);
         let moved = aggregate.fields.iter().zip(official).find(|(it, to)| it.offset != *to);
         let (field, bytes) = match moved {
             Some((field, to)) => (Some(field.name.clone()), (field.offset, to)),
@@ -257,20 +264,31 @@ impl Types {
 
     /// Returns whether the rules of C give a type the layout that it has.
     fn is_as_in_c(&self, aggregate: &Aggregate, depth: u32) -> bool {
-        let (offsets, (size, align)) = self.offsets(aggregate, false, depth);
+        let fields = aggregate.fields.iter().collect::<Vec<_>>();
+        let (offsets, (size, align)) = self.offsets(aggregate, &fields, false, depth);
         !aggregate.fields.is_empty()
             && size == aggregate.size
             && aggregate.align.is_none_or(|it| it >= align)
             && aggregate.fields.iter().map(|it| it.offset).eq(offsets)
     }
 
-    /// Lays the fields of a type out as C does, officially or with the alignments of this program.
-    fn offsets(&self, aggregate: &Aggregate, official: bool, depth: u32) -> (Vec<u64>, Layout) {
+    /// Lays fields of a type out as C does in the given order, officially or with the alignments of this
+    /// program.
+    fn offsets(
+        &self,
+        aggregate: &Aggregate,
+        fields: &[&Field],
+        official: bool,
+        depth: u32,
+    ) -> (Vec<u64>, Layout) {
         let (mut end, mut align) = (0_u64, 1);
         let mut natural = 1;
         let mut offsets = Vec::new();
-        for field in &aggregate.fields {
-            let (size, of_field) = self.layout(field.type_at, official, depth + 1);
+        for field in fields {
+            let (mut size, of_field) = self.layout(field.type_at, official, depth + 1);
+            if official && field.is_tag {
+                size = size.min(OFFICIAL_ALIGN);
+            }
             natural = natural.max(self.layout(field.type_at, false, depth + 1).1);
             align = align.max(of_field);
             let offset = if aggregate.is_union {
@@ -309,36 +327,51 @@ impl Types {
         }
     }
 
-    /// Returns the layout of a type within another. Of a type that is not laid out as C does, only the
-    /// alignment is known: where it has 16 because of an integer, it officially has 8, and the size is
-    /// a multiple of that.
+    /// Returns the layout of a type within another. Rust orders the fields of types without `repr`; officially,
+    /// too, they lie one behind the other. Of a type that has other gaps, as where a tag lies in a niche, only
+    /// the alignment is known: where it has 16 because of an integer, it officially has 8, and the size is a
+    /// multiple of that.
     fn layout_of(&self, aggregate: &Aggregate, official: bool, depth: u32) -> Layout {
         let variants = aggregate.variants.iter().filter_map(|it| self.aggregates.get(it));
         let all: Vec<&Aggregate> = match aggregate.variants.is_empty() {
             true => vec![aggregate],
             false => variants.collect(),
         };
-        let natural = all.iter().map(|it| self.offsets(it, false, depth).1.1).max().unwrap_or(1);
+        let all: Vec<(&Aggregate, Vec<&Field>)> =
+            all.into_iter().map(|it| (it, in_memory(it))).collect();
+        let of = |(it, fields): &(&Aggregate, Vec<&Field>), official| {
+            self.offsets(it, fields, official, depth).1
+        };
+        let natural = all.iter().map(|it| of(it, false).1).max().unwrap_or(1);
         let align = aggregate.align.unwrap_or(natural);
         if !official {
             return (aggregate.size, align);
         }
-        let is_c = |it: &&Aggregate| it.fields.is_empty() || self.is_as_in_c_within(it, depth);
-        if all.iter().all(is_c) {
-            let layouts = all.iter().map(|it| self.offsets(it, true, depth).1);
-            let (size, official) =
+        let most = |official| {
+            let layouts = all.iter().map(|it| of(it, official));
+            let (size, align): Layout =
                 layouts.fold((0, 1), |most, it| (most.0.max(it.0), most.1.max(it.1)));
-            return (size.checked_next_multiple_of(official).unwrap_or(size), official);
+            // `repr(align)` of an enum.
+            let align = aggregate.align.filter(|it| *it > natural).unwrap_or(align);
+            (size.checked_next_multiple_of(align).unwrap_or(size), align)
+        };
+        let is_dense = |(it, fields): &(&Aggregate, Vec<&Field>)| {
+            let (offsets, _) = self.offsets(it, fields, false, depth);
+            fields.iter().map(|it| it.offset).eq(offsets)
+        };
+        if most(false).0 == aggregate.size && all.iter().all(is_dense) {
+            return most(true);
         }
         let from_integer = align == 16 && natural == 16;
         (aggregate.size, if from_integer { OFFICIAL_ALIGN } else { align })
     }
+}
 
-    /// Like [`Self::is_as_in_c`], for a variant too, whose size is that of its enum.
-    fn is_as_in_c_within(&self, aggregate: &Aggregate, depth: u32) -> bool {
-        let (offsets, (size, _)) = self.offsets(aggregate, false, depth);
-        size <= aggregate.size && aggregate.fields.iter().map(|it| it.offset).eq(offsets)
-    }
+/// Returns the fields in the order in which they lie in memory.
+fn in_memory(aggregate: &Aggregate) -> Vec<&Field> {
+    let mut fields: Vec<&Field> = aggregate.fields.iter().collect();
+    fields.sort_by_key(|it| it.offset);
+    fields
 }
 
 /// An entry and what it belongs to.

@@ -23,7 +23,7 @@ pub struct Project {
 pub enum Language {
     /// Assembly. Holds the source that includes all others.
     Assembly(PathBuf),
-    /// C. Holds the sources in C and assembly.
+    /// C or C++. Holds the sources in these and assembly.
     C(Vec<PathBuf>),
     /// Rust. Holds the manifest of the package.
     Rust(PathBuf),
@@ -83,7 +83,7 @@ impl Project {
             Some(source) => Ok(Self { root, name, language: Language::Assembly(source) }),
             None => Err(Failure::setup(
                 format!("there is nothing to build in {}", folder.display()),
-                "a project is a Cargo package with a library, or has src/*.s or src/*.c; \
+                "a project is a Cargo package with a library, or has src/*.s, src/*.c or src/*.cc; \
                  `selkie new NAME` creates one",
             )),
         }
@@ -194,9 +194,24 @@ pub(crate) fn is_assembly(source: &Path) -> bool {
     source.extension().is_some_and(|it| it == "s")
 }
 
-/// Returns all sources in C or assembly in `src` and its folders, or else in the folder itself.
+/// The extensions of sources in C++.
+const CPP: [&str; 2] = ["cc", "cpp"];
+
+/// Returns whether a source is in C or C++.
+#[must_use]
+pub fn is_c(source: &Path) -> bool {
+    is_cpp(source) || source.extension().is_some_and(|it| it == "c")
+}
+
+/// Returns whether a source is in C++.
+pub(crate) fn is_cpp(source: &Path) -> bool {
+    source.extension().is_some_and(|it| CPP.iter().any(|known| it == *known))
+}
+
+/// Returns all sources in C, C++ or assembly in `src` and its folders, or else in the folder itself.
 fn sources(root: &Path) -> Vec<PathBuf> {
-    let of = |folder: &Path| [files(folder, "c"), files(folder, "s")].concat();
+    let extensions = || ["c", "s"].into_iter().chain(CPP);
+    let of = |folder: &Path| extensions().flat_map(|it| files(folder, it)).collect::<Vec<_>>();
     let mut found = Vec::new();
     let mut pending = vec![root.join("src")];
     while let Some(folder) = pending.pop() {

@@ -269,6 +269,10 @@ fn types_have_the_layout_of_the_official_toolchain(place: &Place) {
         assert_eq!(read.code, Some(0), "{}", read.text());
         let refused = place.both(program, &["--data", "u64:1,u64:7,u64:2,u64:3"]);
         assert_eq!(refused.code, Some(1), "{}", refused.text());
+        // Fee, price, two ticks of index and liquidity, and the last field.
+        let market = "u64:1,u64:7,u64:1,u64:0,u64:0,u64:0,u64:9,u64:7,u64:1,u64:3";
+        let read = place.both(program, &["--data", market]);
+        assert_eq!(read.code, Some(0), "{}", read.text());
     }
 }
 
@@ -293,13 +297,24 @@ fn other_layouts_are_refused_where_the_compiler_keeps_its_own() {
     let toolchain = toolchain.to_str().expect("the path is text");
     let output = place.run_in("layout-own", &["build", "--toolchain", toolchain]);
     assert_eq!(output.code, Some(1), "{}", output.text());
-    let expected = [
-        "field `liquidity` of `layout_own::Pool` is at offset 16, and at 8 with the official toolchain",
-        "field `pool` of `layout_own::Nested` is at offset 16, and at 8 with the official toolchain",
-        "field `value` of `layout_own::Price` is at offset 16, and at 8 with the official toolchain",
-        "--toolchain official",
+    let moved = [
+        ("Pool", "liquidity", 16, 8),
+        ("Nested", "pool", 16, 8),
+        ("Price", "value", 16, 8),
+        ("Ticks", "ticks", 16, 8),
+        ("Pair", "bump", 32, 24),
+        ("Limit", "bump", 32, 24),
+        ("Quote", "bump", 32, 24),
+        ("Order::Stop", "price", 16, 8),
     ];
-    for text in expected {
+    let moved = moved.map(|(of, field, here, official)| {
+        format!(
+            "field `{field}` of `layout_own::{of}` is at offset {here}, and at {official} with the \
+             official toolchain"
+        )
+    });
+    let ways_out = ["use [u8; 16] or two u64", "add padding", "--toolchain official"];
+    for text in moved.iter().map(String::as_str).chain(ways_out) {
         assert!(output.text().contains(text), "no `{text}` in\n{}", output.text());
     }
     assert!(!output.text().contains("Same"), "{}", output.text());
@@ -394,6 +409,8 @@ fn programs_for_solanas_c_sdk_build_as_they_are() {
             for text in expected {
                 assert!(said.stdout.contains(text), "no `{text}` in\n{}", said.stdout);
             }
+            let said = place.both(&built("plus.cc", version), &[]);
+            assert_eq!(said.code, Some(0), "{}", said.text());
             let said = place.both(&built("sdk.c", version), &["--data", "u8:5"]);
             let expected = [
                 "Program log: sdk.c",

@@ -34,15 +34,15 @@ Examples:
   selkie build hello.c -o out.so
   selkie build -c fast.s               assembles to fast.o, an object for `selkie link`
 
-A project is a Cargo package with a library, or a folder with src/*.s, src/*.c or both. C requires clang 22 or
-zig, or an older clang down to 16; Rust requires a toolchain with LLVM 23 and the standard library's source.
+A project is a Cargo package with a library, or a folder with sources: src/*.s, and *.c, *.cc or *.cpp. C requires
+clang 22 or zig, or an older clang down to 16; Rust requires a toolchain with LLVM 23 and the standard library's source.
 If a tool is missing, the error says how to install it.
 
 NAME.so.debug, with symbols and line numbers for tools, and the key of the program's address are written
 beside target/deploy/NAME.so. An unchanged project is not recompiled.")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct BuildArgs {
-    /// Project folders, or sources: .s, .c [default: the current folder]
+    /// Project folders, or sources: .s, .c, .cc, .cpp [default: the current folder]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
 
@@ -160,7 +160,7 @@ fn build(ui: &mut Ui, args: &BuildArgs) -> Result<Vec<Value>> {
             built.push(object::build(ui, path, args)?);
         } else if path.is_dir() {
             built.extend(project::build_folder(ui, path, args)?);
-        } else if path.extension().is_some_and(|it| it == "c") {
+        } else if selkie_build::project::is_c(path) {
             built.push(project::build_source(ui, path, args)?);
         } else {
             built.push(source::build(ui, path, args)?);

@@ -11,6 +11,8 @@ use core::{
     sync::atomic::AtomicUsize,
 };
 
+use bytemuck::{Pod, Zeroable};
+
 /// Compares the size and the alignment of types.
 macro_rules! sizes {
     ($($type:ty: $size:literal, $align:literal;)*) => {
@@ -91,6 +93,27 @@ pub enum Choice {
     None,
 }
 
+/// What `Pod` is derived for has no padding.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub struct Market {
+    fee: u64,
+    price: Number,
+    ticks: [Tick; 2],
+    last: i64,
+}
+
+#[repr(transparent)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub struct Number(i128);
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+pub struct Tick {
+    index: u64,
+    liquidity: u128,
+}
+
 sizes! {
     bool: 1, 1; char: 4, 4;
     u8: 1, 1; u16: 2, 2; u32: 4, 4; u64: 8, 8; u128: 16, 8; usize: 8, 8;
@@ -102,6 +125,7 @@ sizes! {
     (u8, u128): 24, 8; [u128; 3]: 48, 8; Option<[u128; 2]>: 40, 8;
     Pool: 32, 8; Nested: 96, 8; Fixed: 16, 8; Price: 48, 8; Packed: 17, 1; Aligned: 32, 16;
     Either: 16, 8; Kind: 4, 4; Action: 24, 8; Order: 32, 8; Choice: 24, 8;
+    Market: 80, 8; Number: 16, 8; Tick: 24, 8; (u64, Number): 24, 8; Option<Tick>: 32, 8;
 }
 
 offsets! {
@@ -110,6 +134,8 @@ offsets! {
     Price: bump at 0, value at 8, pair at 24;
     Packed: bump at 0, value at 1;
     Aligned: bump at 0, value at 8;
+    Market: fee at 0, price at 8, ticks at 24, last at 72;
+    Tick: index at 0, liquidity at 8;
 }
 
 const _: () = assert!(c_char::MIN == -128, "characters of C are signed");
@@ -129,7 +155,7 @@ const _: () = assert!(cfg!(all(
 const _: () = assert!(!cfg!(any(unix, windows, target_has_atomic = "128", debug_assertions)));
 
 /// Takes a [`Pool`] as instruction data, without accounts, and succeeds with a liquidity of 2^64 + 7 and a
-/// bump of 3.
+/// bump of 3; or a [`Market`], whose last price and last liquidity have to be 2^64 + 7 as well.
 ///
 /// # Safety
 ///
@@ -137,7 +163,16 @@ const _: () = assert!(!cfg!(any(unix, windows, target_has_atomic = "128", debug_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn entrypoint(input: *const u8) -> u64 {
     // SAFETY: the counts of accounts and of bytes come first.
-    let (count, pool) = unsafe { (*input.cast::<u64>(), &*input.add(16).cast::<Pool>()) };
+    let (count, bytes) = unsafe { (*input.cast::<u64>(), *input.add(8).cast::<u64>()) };
+    // SAFETY: as above.
+    let data = unsafe { core::slice::from_raw_parts(input.add(16), bytes as usize) };
+    if let Ok(market) = bytemuck::try_from_bytes::<Market>(data) {
+        let is_large = |it: u128| it.wrapping_mul(3) == (3 << 64) + 21;
+        let is_read = is_large(market.price.0 as u128) && is_large(market.ticks[1].liquidity);
+        return u64::from(!is_read || market.last != 3);
+    }
+    // SAFETY: as above.
+    let pool = unsafe { &*input.add(16).cast::<Pool>() };
     let is_read = count == 0 && pool.fee == 1 && pool.bump == 3;
     u64::from(!is_read || pool.liquidity.wrapping_mul(3) != (3 << 64) + 21)
 }

@@ -27,7 +27,7 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
         report["version"] = json!(object.version.to_string());
         let slots = count(object.slots as usize, "slot");
         (object.elf.clone(), format!("{}, {slots}", object.version))
-    } else if source.extension().is_some_and(|it| it == "c") {
+    } else if selkie_build::project::is_c(source) {
         match compile_source(ui, source, args)? {
             Ok(bytes) => (bytes, "eBPF".to_owned()),
             Err(errors) => {
@@ -36,8 +36,9 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
             }
         }
     } else {
-        return Err(anyhow!("{} is not a source file", source.display()))
-            .advise("-c compiles sources, which end in .s or .c; leave it out to build folders");
+        return Err(anyhow!("{} is not a source file", source.display())).advise(
+            "-c compiles sources, which end in .s, .c, .cc or .cpp; leave it out to build folders",
+        );
     };
     let path = output_path(source, args, "o")?;
     files::write(&path, &bytes)?;

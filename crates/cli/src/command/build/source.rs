@@ -20,7 +20,9 @@ use crate::{
 pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
     if !is_source(source) {
         return Err(anyhow::anyhow!("{} is neither a folder nor a source file", source.display()))
-            .advise("sources end in .s or .c; to build a Rust project, name its folder");
+            .advise(
+                "sources end in .s, .c, .cc or .cpp; to build a Rust project, name its folder",
+            );
     }
     let output = assemble(source, &args.assembler, args.debug, args.strip)?;
     let assembly = if ui.json { output.assembly.as_ref() } else { show_diagnostics(ui, &output)? };
