@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use selkie_layout::stake::{CREDITS_OBSERVED, DEACTIVATION_EPOCH, DELEGATED_STAKE};
 use selkie_svm::{
     AccountSharedData, Feature, Pubkey, ReadableAccount,
     sysvars::{EpochRewards, minimum_balance},
@@ -24,12 +25,6 @@ use crate::{
     step::{Between, Distribution},
     sysvars, time,
 };
-
-/// Offsets in the data of a stake account: of the delegated lamports, the epoch of the deactivation, and
-/// the credits observed.
-const STAKE_OFFSET: usize = 156;
-const DEACTIVATION_OFFSET: usize = 172;
-const CREDITS_OFFSET: usize = 188;
 
 impl<A: HeadAccounts> Advance<'_, A> {
     fn rules(&self) -> Rules {
@@ -281,15 +276,10 @@ impl<A: HeadAccounts> Advance<'_, A> {
                 deactivation = epoch;
             }
         }
-        let fields = [
-            (STAKE_OFFSET, delegated),
-            (DEACTIVATION_OFFSET, deactivation),
-            (CREDITS_OFFSET, reward.credits_observed),
-        ];
         let data = account.data_as_mut_slice();
-        for (offset, number) in fields {
-            data.get_mut(offset..offset.saturating_add(8))?.copy_from_slice(&number.to_le_bytes());
-        }
+        DELEGATED_STAKE.put(data, &delegated)?;
+        DEACTIVATION_EPOCH.put(data, &deactivation)?;
+        CREDITS_OBSERVED.put(data, &reward.credits_observed)?;
         Some(account)
     }
 
