@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use selkie_layout::stake::{CREDITS_OBSERVED, DEACTIVATION_EPOCH, DELEGATED_STAKE};
 use selkie_svm::{
-    AccountSharedData, Feature, Pubkey, ReadableAccount,
+    AccountSharedData, Feature, Pubkey, ReadableAccount, RewardKind,
     sysvars::{EpochRewards, minimum_balance},
 };
 use solana_account::WritableAccount;
@@ -17,9 +17,8 @@ use crate::{
     head::HeadAccounts,
     rewards::{
         Calculation, DELEGATED_STAKES, EpochInflation, EpochKind, Inflation, Inputs, Pending,
-        Reward, RewardKind, Rules, SKIP_INACTIVE, StakeReward, VOTE_REWARDS, VoteRewards,
-        admission, credited, delegated_stakes, doubled_since, inflation_since,
-        read_delegated_stakes,
+        Reward, Rules, SKIP_INACTIVE, StakeReward, VOTE_REWARDS, VoteRewards, admission, credited,
+        delegated_stakes, doubled_since, inflation_since, read_delegated_stakes,
     },
     stakes::StakeAccounts,
     step::{Between, Distribution},

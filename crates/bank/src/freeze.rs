@@ -3,7 +3,7 @@
 
 use std::{sync::PoisonError, thread};
 
-use selkie_svm::{AccountSharedData, AccountStore, Pubkey, ReadableAccount};
+use selkie_svm::{AccountSharedData, AccountStore, Pubkey, ReadableAccount, RewardKind};
 use sha2::{Digest, Sha256};
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar;
@@ -15,7 +15,7 @@ use crate::{
     error::BankError,
     lattice::LatticeHash,
     phase::Phase,
-    rewards::{Reward, RewardKind, credited},
+    rewards::{Reward, credited},
     time,
 };
 

@@ -6,7 +6,7 @@
 //! | [`Client`] | a running cluster's JSON-RPC server |
 //! | [`Names`] | finds addresses and keys by what users call them |
 //! | [`programs`] | programs and buffers of a cluster |
-//! | [`DiskStore`] | programs on disk, ready to run for the next process |
+//! | [`StoredPrograms`] | programs on disk, ready to run for the next process |
 //! | [`instruction_file`] | instructions with their accounts, from files |
 //! | [`sign`] | signatures of transactions |
 //! | [`known`] | the fields of well-known accounts, as text |
@@ -33,6 +33,6 @@ pub use crate::{
     cluster::{Cluster, Location, Signers, lookup_addresses},
     names::{Names, PAYER, Payer},
     read::read,
-    rpc::{Client, LIST_BYTES_MAX, Landed, REPLAY_BYTES_MAX},
-    store::{DiskStore, OpenError, Refusal, StoreStatistics, StoredFile},
+    rpc::{Client, LIST_BYTES_MAX, LandedIn, REPLAY_BYTES_MAX},
+    store::{OpenError, Refusal, StoreStatistics, StoredFile, StoredPrograms},
 };

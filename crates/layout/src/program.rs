@@ -26,7 +26,7 @@ use crate::{
 
 /// A program with its rows.
 #[derive(Clone, Copy, Debug)]
-pub struct Program {
+pub struct ProgramRows {
     /// Its address.
     pub id: Pubkey,
     /// Its name in `jsonParsed`; `None` for one whose instructions agave does not show.
@@ -47,13 +47,13 @@ const fn program(
     id: Pubkey,
     parsed_name: Option<&'static str>,
     instructions: &'static [&'static [Instruction]],
-) -> Program {
-    Program { id, parsed_name, instructions }
+) -> ProgramRows {
+    ProgramRows { id, parsed_name, instructions }
 }
 
 /// Every program that has rows.
 #[rustfmt::skip]
-pub const PROGRAMS: &[Program] = &[
+pub const PROGRAMS: &[ProgramRows] = &[
     program(system::ID, Some("system"), &[SystemInstruction::ROWS]),
     program(token::ID, Some("spl-token"), TOKEN),
     program(token::ID_2022, Some("spl-token"), TOKEN),
@@ -74,11 +74,11 @@ pub const PROGRAMS: &[Program] = &[
 
 /// Returns the program at an address.
 #[must_use]
-pub fn find(id: &Pubkey) -> Option<&'static Program> {
+pub fn find(id: &Pubkey) -> Option<&'static ProgramRows> {
     PROGRAMS.iter().find(|program| program.id == *id)
 }
 
-impl Program {
+impl ProgramRows {
     /// Returns the row of the instruction that these data begin with.
     #[must_use]
     pub fn instruction(&self, data: &[u8]) -> Option<&'static Instruction> {

@@ -1,6 +1,6 @@
 //! What a transaction did: as a tree of calls with compute units and changes, or as a replay.
 
-use selkie_node::{AccountDiff, Frame, SimulateOptions, Trace};
+use selkie_node::{AccountDiff, ProgramCall, SimulateOptions, Trace};
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
@@ -52,7 +52,7 @@ fn show(trace: &Trace) -> Value {
     })
 }
 
-fn frame(it: &Frame) -> Value {
+fn frame(it: &ProgramCall) -> Value {
     json!({
         "accounts": encode::message::strings(&it.accounts),
         "computeUnits": it.compute_units,
