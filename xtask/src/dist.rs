@@ -1,8 +1,6 @@
 //! `cargo xtask dist`: archives of the command for other machines, with licences and checksums.
 //!
-//! Zig compiles the C libraries and links for Linux and macOS, so that one machine builds them all. For
-//! Windows, GCC does. `--quick` makes the same archives with the profile `quick`, in less time: to try a
-//! change of this chore.
+//! `--quick` makes the same archives with the profile `quick`, in less time: to try a change of this chore.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,41 +11,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{
-    output, ports, print, repository, say,
+    cross::{self, Platform, Product},
+    output, print, repository, say,
     steps::{cargo_command, step, succeed},
-    toolchains::provide,
-    wheel::Venv,
 };
-
-/// How a target is linked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Linker {
-    Zig,
-    Gcc,
-}
-
-const TARGETS: &[(&str, Linker)] = &[
-    ("x86_64-unknown-linux-musl", Linker::Zig),
-    ("aarch64-unknown-linux-musl", Linker::Zig),
-    ("aarch64-apple-darwin", Linker::Zig),
-    ("x86_64-apple-darwin", Linker::Zig),
-    ("x86_64-pc-windows-gnu", Linker::Gcc),
-];
-
-/// Zig and what calls it, from PyPI.
-const ZIG: &[&str] = &["ziglang==0.16.0", "cargo-zigbuild>=0.22,<0.25"];
-
-/// The oldest macOS on which the command starts: the first for Arm64.
-const MACOS: &str = "11.0";
-/// What the linker has to know of macOS's frameworks, in place of Apple's SDK.
-const FRAMEWORKS: &str = "xtask/dist";
 
 /// Files of the repository that are in each archive.
 const FILES: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -61,18 +35,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [first, names @ ..] if first == "--quick" => ("quick", names),
         names => ("lto", names),
     };
-    let targets: Vec<(&str, Linker)> = match names {
-        [] => TARGETS.to_vec(),
-        names => names.iter().map(by_name).collect::<Result<_>>()?,
-    };
     let folder = repository().join("target/dist");
     fs::create_dir_all(&folder)?;
-    for (target, linker) in targets {
-        step(target, || {
-            ensure!(ports::has_target(target), "the target's standard library is missing");
-            build(target, linker, profile)?;
-            let path = folder.join(archive_name(target));
-            fs::write(&path, archive(target, &files(target, profile)?)?)?;
+    for platform in cross::named(names, |it| it.has_archive)? {
+        step(platform.target, || {
+            build(&platform, profile)?;
+            let path = folder.join(archive_name(&platform));
+            fs::write(&path, archive(&platform, &files(&platform, profile)?)?)?;
             say(&format!("{}: {} bytes", path.display(), path.metadata()?.len()));
             Ok(())
         })?;
@@ -83,72 +52,44 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn by_name(name: &String) -> Result<(&'static str, Linker)> {
-    let found = TARGETS.iter().find(|it| it.0 == name).copied();
-    let names = TARGETS.iter().map(|it| it.0).collect::<Vec<_>>();
-    found.with_context(|| format!("archives are made for {}, not for {name}", names.join(", ")))
-}
-
-fn build(target: &str, linker: Linker, profile: &str) -> Result<()> {
-    let mut command = match linker {
-        Linker::Zig => {
-            let tools = Venv::at(&repository().join("target/python/zig"))?;
-            tools.install(ZIG)?;
-            let mut command = tools.command_in_path("cargo-zigbuild")?;
-            command.arg("zigbuild").current_dir(repository());
-            if target.contains("apple") {
-                let variable = target.to_uppercase().replace('-', "_");
-                let flags = format!("-Clink-arg=-F{}", repository().join(FRAMEWORKS).display());
-                command.env(format!("CARGO_TARGET_{variable}_RUSTFLAGS"), flags);
-            }
-            command
-        }
-        Linker::Gcc => {
-            let is_there = provide("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
-            ensure!(is_there, "x86_64-w64-mingw32-gcc is missing");
-            let mut command = cargo_command();
-            command.arg("build");
-            command
-        }
-    };
-    command.args(["--profile", profile, "--locked", "--package", "selkie-cli", "--target", target]);
-    let strip = format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase());
-    command.env(strip, "symbols").env("MACOSX_DEPLOYMENT_TARGET", MACOS);
+fn build(platform: &Platform, profile: &str) -> Result<()> {
+    let mut command = platform.cargo(repository(), Product::Program)?;
+    command.args(["--profile", profile, "--locked", "--package", "selkie-cli"]);
+    command.env(format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase()), "symbols");
     succeed(&mut command)
 }
 
-fn is_windows(target: &str) -> bool {
-    target.contains("windows")
+fn stem(platform: &Platform) -> String {
+    format!("selkie-{}-{}", env!("CARGO_PKG_VERSION"), platform.target)
 }
 
-fn stem(target: &str) -> String {
-    format!("selkie-{}-{target}", env!("CARGO_PKG_VERSION"))
-}
-
-fn archive_name(target: &str) -> String {
-    stem(target) + if is_windows(target) { ".zip" } else { ".tar.gz" }
+fn archive_name(platform: &Platform) -> String {
+    stem(platform) + if platform.is_windows() { ".zip" } else { ".tar.gz" }
 }
 
 /// A file of an archive: its name, and what is in it.
 type Entry = (String, Vec<u8>);
 
 /// Returns the files of a target's archive, the command first.
-fn files(target: &str, profile: &str) -> Result<Vec<Entry>> {
-    let binary = if is_windows(target) { "selkie.exe" } else { "selkie" };
-    let built = repository().join("target").join(target).join(profile).join(binary);
+fn files(platform: &Platform, profile: &str) -> Result<Vec<Entry>> {
+    let binary = if platform.is_windows() { "selkie.exe" } else { "selkie" };
+    let built = repository().join("target").join(platform.target).join(profile).join(binary);
     let mut files = vec![(binary.to_owned(), read(&built)?)];
     for name in FILES {
         files.push(((*name).to_owned(), read(&repository().join(name))?));
     }
-    files.push(("LICENSES-OF-LIBRARIES.txt".to_owned(), licences(target)?.into_bytes()));
+    files.push((
+        "LICENSES-OF-LIBRARIES.txt".to_owned(),
+        licences(repository(), "selkie-cli", platform.target)?.into_bytes(),
+    ));
     Ok(files)
 }
 
 /// Returns an archive of files, the first of which can be executed: the same files give the same bytes.
-fn archive(target: &str, files: &[Entry]) -> Result<Vec<u8>> {
+fn archive(platform: &Platform, files: &[Entry]) -> Result<Vec<u8>> {
     let modes = [0o755].into_iter().chain(iter::repeat(0o644));
-    let stem = stem(target);
-    if is_windows(target) {
+    let stem = stem(platform);
+    if platform.is_windows() {
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
         for ((name, bytes), mode) in files.iter().zip(modes) {
             let options = SimpleFileOptions::default().unix_permissions(mode);
@@ -197,11 +138,12 @@ struct Library {
     folder: PathBuf,
 }
 
-/// Returns the licences of all libraries that are in a target's command, each text once.
-fn licences(target: &str) -> Result<String> {
+/// Returns the licences of all libraries that a package of a workspace has in it for a target, each text
+/// once.
+pub(crate) fn licences(workspace: &Path, package: &str, target: &str) -> Result<String> {
     let mut by_text: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut text = "The libraries in this command, and their licences.\n".to_owned();
-    for library in libraries(target)? {
+    let mut text = "The libraries in this file, and their licences.\n".to_owned();
+    for library in libraries(workspace, package, target)? {
         let texts = licence_texts(&library.folder)?;
         if texts.is_empty() {
             writeln!(text, "\n{}: its package contains no text of the licence.", library.title)?;
@@ -230,26 +172,28 @@ fn licence_texts(folder: &Path) -> Result<Vec<String>> {
     Ok(texts.into_iter().collect())
 }
 
-/// Returns the libraries of other people in a target's command.
-fn libraries(target: &str) -> Result<Vec<Library>> {
+/// Returns the libraries of other people in a package of a workspace.
+fn libraries(workspace: &Path, package: &str, target: &str) -> Result<Vec<Library>> {
     let arguments = ["metadata", "--locked", "--format-version", "1", "--filter-platform", target];
-    let metadata: Value = serde_json::from_slice(&output(cargo_command().args(arguments))?.stdout)?;
+    let mut metadata = cargo_command();
+    metadata.args(arguments).current_dir(workspace);
+    let metadata: Value = serde_json::from_slice(&output(&mut metadata)?.stdout)?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let packages: BTreeMap<String, Value> =
         list(&metadata["packages"]).into_iter().map(|it| (text(&it["id"]), it)).collect();
     let nodes: BTreeMap<String, Value> =
         list(&metadata["resolve"]["nodes"]).into_iter().map(|it| (text(&it["id"]), it)).collect();
-    let command = packages.iter().find(|it| it.1["name"] == "selkie-cli").context("selkie-cli")?;
-    let mut waiting = vec![command.0.clone()];
+    let root = packages.iter().find(|it| it.1["name"] == package).context(package.to_owned())?;
+    let mut waiting = vec![root.0.clone()];
     let mut seen = BTreeSet::new();
     while let Some(id) = waiting.pop() {
         if !seen.insert(id.clone()) {
             continue;
         }
-        let in_command = |it: &&Value| list(&it["dep_kinds"]).iter().any(|it| it["kind"].is_null());
+        let is_linked = |it: &&Value| list(&it["dep_kinds"]).iter().any(|it| it["kind"].is_null());
         let dependencies = list(&nodes.get(&id).context("a package without dependencies")?["deps"]);
-        waiting.extend(dependencies.iter().filter(in_command).map(|it| text(&it["pkg"])));
+        waiting.extend(dependencies.iter().filter(is_linked).map(|it| text(&it["pkg"])));
     }
     let others = seen.iter().filter_map(|id| packages.get(id)).filter(|it| !it["source"].is_null());
     let library = |it: &Value| {
@@ -265,16 +209,17 @@ fn libraries(target: &str) -> Result<Vec<Library>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cross::PLATFORMS;
 
     #[test]
     fn archives_hold_their_files() {
         let files = [("selkie", "program"), ("README.md", "text")];
         let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
-        for (target, _) in TARGETS {
-            let bytes = archive(target, &files).expect("files in memory");
-            let stem = stem(target);
+        for platform in PLATFORMS.iter().filter(|it| it.has_archive) {
+            let bytes = archive(platform, &files).expect("files in memory");
+            let stem = stem(platform);
             let mut names = Vec::new();
-            if is_windows(target) {
+            if platform.is_windows() {
                 let archive = zip::ZipArchive::new(Cursor::new(bytes)).expect("an archive");
                 names.extend(archive.file_names().map(str::to_owned));
             } else {
@@ -296,8 +241,9 @@ mod tests {
     #[test]
     fn licences_are_those_of_all_libraries() {
         let target = "x86_64-unknown-linux-musl";
-        let text = licences(target).expect("cargo knows the libraries");
-        for library in libraries(target).expect("cargo knows the libraries") {
+        let (workspace, package) = (repository(), "selkie-cli");
+        let text = licences(workspace, package, target).expect("cargo knows the libraries");
+        for library in libraries(workspace, package, target).expect("cargo knows the libraries") {
             assert!(text.contains(&library.title), "{}", library.title);
         }
         for licence in ["Apache License", "Permission is hereby granted", "serde_json 1."] {

@@ -5,6 +5,7 @@
 mod ci;
 mod clients;
 mod codegen;
+mod cross;
 mod dist;
 mod figures;
 mod files;
@@ -170,10 +171,14 @@ const CHORES: &[Chore] = &[
     ),
     (
         "npm",
-        "[--quick]        build, test and pack the package for JavaScript, also for Arm64",
+        "[--quick]        build, test and pack the package for JavaScript; --platforms: for other machines",
         npm::run,
     ),
-    ("wheel", "[FOLDER]       build the Python package", wheel::run),
+    (
+        "wheel",
+        "[FOLDER]       build the Python package; --platforms: for other machines",
+        wheel::run,
+    ),
     (
         "scale",
         "[--ci | ITEMS]  the Python package, and one digest from Spark, Sail and Ray with kills",

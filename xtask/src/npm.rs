@@ -4,7 +4,7 @@
 use std::{
     env::{
         self,
-        consts::{ARCH, DLL_PREFIX, DLL_SUFFIX, OS},
+        consts::{DLL_PREFIX, DLL_SUFFIX},
     },
     fs,
     path::{Path, PathBuf},
@@ -12,10 +12,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::{
-    output, peers, ports, repository, say,
-    steps::{cargo_command, linting, succeed},
+    cross::{self, Platform, Product},
+    dist, output, peers, repository, say,
+    steps::{cargo_command, linting, step, succeed},
 };
 
 /// The name of the native library.
@@ -25,26 +27,155 @@ const PACKAGE: [&str; 2] = ["--package", "selkie-node-api"];
 /// The example of the README begins and ends with these lines.
 const EXAMPLE: (&str, &str) = ("```js\n", "\n```");
 
-/// Runs the chore. With `--quick`, it is built without optimisation, and linted, and not built for
-/// Arm64.
+const USAGE: &str = "usage: cargo xtask npm [--quick] [--platforms [TARGET...]]";
+
+/// Runs the chore: for this machine, or for others. With `--quick`, it is built without optimisation, and
+/// linted.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let is_quick = match arguments {
-        [] => false,
-        [flag] if flag == "--quick" => true,
-        _ => bail!("usage: cargo xtask npm [--quick]"),
+    let (is_quick, rest) = match arguments {
+        [flag, rest @ ..] if flag == "--quick" => (true, rest),
+        rest => (false, rest),
     };
     let folder = repository().join("bindings/js");
-    build(&folder, is_quick)?;
-    if !is_quick {
-        build_for_arm64(&folder)?;
+    match rest {
+        [] => for_this_machine(&folder, is_quick),
+        [flag, names @ ..] if flag == "--platforms" => for_platforms(&folder, is_quick, names),
+        _ => bail!(USAGE),
     }
-    let npm = |arguments: &[&str]| succeed(command("npm", &folder).args(arguments));
-    npm(&["install", "--no-audit", "--no-fund", "--loglevel=error"])?;
-    npm(&["run", "build"])?;
-    succeed(command("node", &folder).arg("scripts/tests.mjs"))?;
-    let packed = pack(&folder)?;
-    run_example(&folder, &packed)?;
+}
+
+fn for_this_machine(folder: &Path, is_quick: bool) -> Result<()> {
+    build(folder, is_quick)?;
+    compile(folder)?;
+    succeed(command("node", folder).arg("scripts/tests.mjs"))?;
+    let packed = pack(folder, &repository().join("target/npm"))?;
+    run_example(folder, &[&packed])?;
     say(&format!("packed: {}", packed.display()));
+    Ok(())
+}
+
+/// Builds what is written in TypeScript.
+fn compile(folder: &Path) -> Result<()> {
+    let npm = |arguments: &[&str]| succeed(command("npm", folder).args(arguments));
+    npm(&["install", "--no-audit", "--no-fund", "--loglevel=error"])?;
+    npm(&["run", "build"])
+}
+
+/// Packs the package without a native part, and one package with only that for each platform, as a
+/// registry has them: npm installs the one that fits.
+fn for_platforms(folder: &Path, is_quick: bool, names: &[String]) -> Result<()> {
+    let packages = repository().join("target/npm/platforms");
+    if packages.exists() {
+        fs::remove_dir_all(&packages)?;
+    }
+    compile(folder)?;
+    let mut own = None;
+    for platform in cross::named(names, |_| true)? {
+        step(platform.target, || {
+            let packed = native_package(&platform, is_quick, folder, &packages)?;
+            say(&format!("packed: {}", packed.display()));
+            if platform.npm == cross::this() {
+                own = Some(packed);
+            }
+            Ok(())
+        })?;
+    }
+    let main = main_package(folder, &packages)?;
+    say(&format!("packed: {}", main.display()));
+    match own {
+        Some(own) => step("the example of the README", || run_example(folder, &[&main, &own])),
+        None => Ok(()),
+    }
+}
+
+/// The name of the package with a platform's native part. `lib/native.ts` knows it.
+fn package_name(platform: &Platform) -> String {
+    let [os, cpu, libc] = platform.npm;
+    let libc = match libc {
+        "" => "",
+        "glibc" => "-gnu",
+        _ => "-musl",
+    };
+    format!("selkie-svm-{os}-{cpu}{libc}")
+}
+
+/// Builds and packs a platform's native part.
+fn native_package(
+    platform: &Platform,
+    is_quick: bool,
+    folder: &Path,
+    packages: &Path,
+) -> Result<PathBuf> {
+    let (profile, built) = if is_quick { ("dev", "debug") } else { ("release", "release") };
+    let workspace = repository().join("compat");
+    let mut cargo = platform.cargo(&workspace, Product::Library)?;
+    cargo.args(["--locked", "--ignore-rust-version", "--profile", profile]).args(PACKAGE);
+    let strip = format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase());
+    succeed(cargo.env("CARGO_TARGET_DIR", peers::target()).env(strip, "symbols"))?;
+    let library = peers::target().join(platform.target).join(built).join(platform.library(LIBRARY));
+
+    let name = package_name(platform);
+    let target = packages.join(&name);
+    fs::create_dir_all(&target)?;
+    let [os, cpu, libc] = platform.npm;
+    let mut manifest = manifest(folder)?;
+    let version = manifest["version"].take();
+    let mut of_platform = serde_json::json!({
+        "name": name,
+        "version": version,
+        "description": format!("The native part of selkie-svm for {}", platform.target),
+        "license": manifest["license"],
+        "main": "selkie.node",
+        "os": [os],
+        "cpu": [cpu],
+        "engines": manifest["engines"],
+    });
+    if !libc.is_empty() {
+        of_platform["libc"] = serde_json::json!([libc]);
+    }
+    write_manifest(&target, &of_platform)?;
+    fs::copy(&library, target.join("selkie.node")).context(library.display().to_string())?;
+    let licences = dist::licences(&workspace, "selkie-node-api", platform.target)?;
+    fs::write(target.join("LICENSES-OF-LIBRARIES.txt"), licences)?;
+    let title =
+        format!("The native part of `selkie-svm` for {}, which loads it.\n", platform.target);
+    fs::write(target.join("README.md"), title)?;
+    copy_licences(&target)?;
+    pack(&target, packages)
+}
+
+/// Packs the package without a native part. It names those of all platforms.
+fn main_package(folder: &Path, packages: &Path) -> Result<PathBuf> {
+    let target = packages.join("selkie-svm");
+    fs::create_dir_all(target.join("dist"))?;
+    for entry in fs::read_dir(folder.join("dist"))? {
+        let entry = entry?;
+        fs::copy(entry.path(), target.join("dist").join(entry.file_name()))?;
+    }
+    fs::copy(folder.join("README.md"), target.join("README.md"))?;
+    copy_licences(&target)?;
+    let mut manifest = manifest(folder)?;
+    let version = manifest["version"].clone();
+    let names = cross::PLATFORMS.iter().map(|it| (package_name(it), version.clone()));
+    manifest["optionalDependencies"] = names.collect::<serde_json::Map<_, _>>().into();
+    write_manifest(&target, &manifest)?;
+    pack(&target, packages)
+}
+
+fn manifest(folder: &Path) -> Result<Value> {
+    let path = folder.join("package.json");
+    Ok(serde_json::from_slice(&fs::read(&path).context(path.display().to_string())?)?)
+}
+
+fn write_manifest(folder: &Path, manifest: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(manifest)? + "\n";
+    Ok(fs::write(folder.join("package.json"), text)?)
+}
+
+fn copy_licences(folder: &Path) -> Result<()> {
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(repository().join(name), folder.join(name))?;
+    }
     Ok(())
 }
 
@@ -75,19 +206,8 @@ fn build(folder: &Path, is_quick: bool) -> Result<()> {
     }
     succeed(&mut cargo)?;
     let library = format!("{built}/{DLL_PREFIX}{LIBRARY}{DLL_SUFFIX}");
-    place(folder, &library, &format!("{}-{}", node_system(), node_processor()))
-}
-
-fn build_for_arm64(folder: &Path) -> Result<()> {
-    if !ports::is_linkable() {
-        say("skipped for Arm64: the standard library or the linker cannot be installed");
-        return Ok(());
-    }
-    let mut cargo = cargo();
-    cargo.args(["build", "--release", "--locked", "--target", ports::EMULATED]).args(PACKAGE);
-    let key = ports::EMULATED.to_uppercase().replace('-', "_");
-    succeed(cargo.env(format!("CARGO_TARGET_{key}_LINKER"), ports::LINKER))?;
-    place(folder, &format!("{}/release/lib{LIBRARY}.so", ports::EMULATED), "linux-arm64")
+    let [system, processor, _] = cross::this();
+    place(folder, &library, &format!("{system}-{processor}"))
 }
 
 /// Cargo in the workspace of the native part, which is that of `compat`.
@@ -107,40 +227,21 @@ fn place(folder: &Path, library: &str, platform: &str) -> Result<()> {
     Ok(())
 }
 
-/// What `process.platform` is called in node.
-fn node_system() -> &'static str {
-    match OS {
-        "macos" => "darwin",
-        "windows" => "win32",
-        os => os,
-    }
-}
-
-/// What `process.arch` is called in node.
-fn node_processor() -> &'static str {
-    match ARCH {
-        "x86_64" => "x64",
-        "aarch64" => "arm64",
-        processor => processor,
-    }
-}
-
-/// Packs the package into the folder `target`.
-fn pack(folder: &Path) -> Result<PathBuf> {
-    let packages = repository().join("target/npm");
-    fs::create_dir_all(&packages)?;
+/// Packs a package into a folder.
+fn pack(folder: &Path, packages: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(packages)?;
     let packing = output(
         command("npm", folder)
             .args(["pack", "--loglevel=error", "--pack-destination"])
-            .arg(&packages),
+            .arg(packages),
     )?;
     let name = String::from_utf8_lossy(&packing.stdout);
     Ok(packages.join(name.trim()))
 }
 
-/// Installs a packed package in an empty folder and runs the first example of the README there,
+/// Installs packed packages in an empty folder and runs the first example of the README there,
 /// without Rust in the path.
-fn run_example(folder: &Path, packed: &Path) -> Result<()> {
+fn run_example(folder: &Path, packed: &[&PathBuf]) -> Result<()> {
     let clean = repository().join("target/npm/clean");
     if clean.exists() {
         fs::remove_dir_all(&clean)?;
@@ -152,7 +253,7 @@ fn run_example(folder: &Path, packed: &Path) -> Result<()> {
     let example = rest.split_once(EXAMPLE.1).context("the README's example does not end")?.0;
     fs::write(clean.join("example.mjs"), example)?;
     let mut npm = command("npm", &clean);
-    npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]).arg(packed);
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]).args(packed);
     output(&mut npm)?;
     let path = env::split_paths(&env::var_os("PATH").unwrap_or_default())
         .filter(|it| !it.join("cargo").exists())

@@ -89,17 +89,26 @@ interface Native {
   NativeFeatures: { create(isAll: boolean): NativeFeatures };
 }
 
+/** Where the native part may be: beside a package built on this machine, or in a package of its own. */
+function places(): string[] {
+  const platform = `${process.platform}-${process.arch}`;
+  const names = process.platform === "linux" ? [`${platform}-gnu`, `${platform}-musl`] : [platform];
+  return [`../selkie.${platform}.node`, ...names.map((it) => `selkie-svm-${it}`)];
+}
+
 function load(): Native {
-  const file = `../selkie.${process.platform}-${process.arch}.node`;
-  try {
-    return require(file) as Native;
-  } catch (error) {
-    throw new Error(
-      `cannot load Selkie's native part for ${process.platform}-${process.arch} (${file}). ` +
-        "If the package has no such file, build it from source: see its README.",
-      { cause: error },
-    );
+  const failures: string[] = [];
+  for (const place of places()) {
+    try {
+      return require(place) as Native;
+    } catch (error) {
+      failures.push(`${place}: ${error instanceof Error ? error.message.split("\n")[0] : error}`);
+    }
   }
+  throw new Error(
+    `cannot load Selkie's native part for ${process.platform}-${process.arch}. Install the package of this ` +
+      `platform beside selkie-svm, or build it from source: see the README.\n  ${failures.join("\n  ")}`,
+  );
 }
 
 export const native = load();

@@ -104,6 +104,8 @@ pub(super) const ROWS: &[Row] = &[
         "cargo xtask gdb", 0.3, work::gdb),
     nightly("npm", &["bindings/js"],
         "cargo xtask npm", 6.0, work::npm),
+    nightly("platforms", &["bindings/js", "bindings/python"],
+        "cargo xtask npm --quick --platforms, and wheel", 40.0, work::platforms),
     nightly("playground", &["bindings/wasm", "web"],
         "cargo xtask playground", 6.0, work::playground),
     nightly("all-readers", &["crates/report", "tests/readers"],

@@ -162,6 +162,13 @@ pub(super) fn npm(_: &Setting) -> Result<()> {
     with_npm(npm::is_installable(), || npm::run(&[]))
 }
 
+/// The packages for JavaScript and Python, for all systems.
+pub(super) fn platforms(_: &Setting) -> Result<()> {
+    let quick = ["--quick", "--platforms"].map(str::to_owned);
+    with_npm(npm::is_installable(), || npm::run(&quick))?;
+    wheel::run(&quick)
+}
+
 pub(super) fn clients(_: &Setting) -> Result<()> {
     with_npm(clients::are_installable(), || clients::test(&built("selkie")?))
 }
