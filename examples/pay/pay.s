@@ -2,7 +2,8 @@
 ;
 ;     selkie run examples/pay/pay.s --input examples/pay/input.json
 ;
-; Accounts: the payer (signer, writable), the recipient (writable), the system program; none has data.
+; Accounts: the payer (signer, writable) and the recipient (writable), without data; the system program,
+; whose data on a cluster are its name.
 ; Instruction data: 8 bytes, the lamports to transfer.
 ;
 ; The invocation is described in memory in the layout of the C SDK: the instruction (SolInstruction)
@@ -12,7 +13,7 @@
 .equ TRANSFER, 2
 
 ; r1 points to the serialized input. This directive defines the offsets of its fields, ACCT0_KEY and
-; so on, for three accounts without data.
+; so on, for three accounts without data; what follows data is as much later as they are long.
 .accounts 3, 0, 0, 0
 
 ; Offsets in the stack frame, from r10, which points to its end.
@@ -25,8 +26,13 @@
 
 .globl entrypoint
 entrypoint:
+    ; The lamports are behind the system program's data, which are padded to a multiple of 8 bytes.
     stw [r10 + DATA], TRANSFER
-    ldxdw r2, [r1 + INSTRUCTION_DATA]
+    ldxdw r2, [r1 + ACCT2_DATA_LEN]
+    add64 r2, 7
+    and64 r2, -8
+    add64 r2, r1
+    ldxdw r2, [r2 + INSTRUCTION_DATA]
     stxdw [r10 + DATA + 4], r2
 
     ; The instruction's accounts: the payer signs, both are written to.

@@ -1,27 +1,25 @@
-//! A run of both chains, and the comparison.
+//! A run of both chains: their blocks on forks, one of which becomes the root now and then.
 
 use std::sync::Arc;
 
 use selkie_bank::{BankOptions, Forks, Options, Stakes, State, Step, alpenglow};
-use selkie_builtins::vote_account::VoteAccount;
-use selkie_svm::{Account, AccountSharedData, FeatureSet, ProgramCache, Pubkey, ReadableAccount};
-use sha2::{Digest, Sha256};
-use solana_account::WritableAccount;
+use selkie_svm::{FeatureSet, ProgramCache, ReadableAccount};
+use solana_entry::entry::next_hash;
 use solana_hash::Hash;
-use solana_sdk_ids::{feature, stake, sysvar};
+use solana_runtime::{bank::Bank, block_component_processor::BlockComponentProcessor};
+use solana_sdk_ids::sysvar;
+use solana_transaction::Transaction;
 
 use crate::{
-    agave::{Agave, SLOTS_PER_EPOCH, migrate, put},
+    agave::{self, Agave, SLOTS_PER_EPOCH},
+    compare,
+    edits::Editor,
     rng::Rng,
+    transactions::Maker,
 };
 
-/// The gates of shorter slots, which may be activated on the way.
-const SLOT_TIMES: [Pubkey; 4] = [
-    agave_feature_set::reduce_slot_time_to_350ms::ID,
-    agave_feature_set::reduce_slot_time_to_300ms::ID,
-    agave_feature_set::reduce_slot_time_to_250ms::ID,
-    agave_feature_set::reduce_slot_time_to_200ms::ID,
-];
+/// How many forks grow at most.
+const TIPS_MAX: usize = 3;
 
 /// How a cluster agrees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,8 +30,56 @@ enum Consensus {
     Migrating(u64),
 }
 
-fn import(agave: &Agave) -> State {
-    let bank = &agave.bank;
+/// What the clusters of a run did.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    pub(crate) blocks: u64,
+    pub(crate) epochs: u64,
+    pub(crate) forks: u64,
+    pub(crate) committed: u64,
+    pub(crate) dropped: u64,
+    pub(crate) partitions_max: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.blocks += other.blocks;
+        self.epochs += other.epochs;
+        self.forks += other.forks;
+        self.committed += other.committed;
+        self.dropped += other.dropped;
+        self.partitions_max = self.partitions_max.max(other.partitions_max);
+    }
+}
+
+impl core::fmt::Display for Counts {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { blocks, epochs, forks, committed, dropped, partitions_max } = self;
+        write!(
+            f,
+            "{blocks} blocks on {forks} forks, {epochs} epochs with rewards in up to \
+             {partitions_max} blocks, {committed} transactions, and {dropped} dropped"
+        )
+    }
+}
+
+struct Run {
+    rng: Rng,
+    agave: Agave,
+    forks: Forks,
+    consensus: Consensus,
+    maker: Maker,
+    /// The newest banks of the forks.
+    tips: Vec<Arc<Bank>>,
+    slot: u64,
+    counts: Counts,
+}
+
+fn options() -> Options {
+    Options { slot_milliseconds: 400, ..Options::default() }
+}
+
+fn import(bank: &Bank) -> State {
     let mut accounts: Vec<_> = bank.get_all_accounts_modified_since_parent();
     accounts.sort_unstable_by_key(|(key, _)| *key);
     State {
@@ -50,248 +96,149 @@ fn import(agave: &Agave) -> State {
     }
 }
 
-fn sha256(parts: &[&[u8]]) -> Hash {
-    let hasher = parts.iter().fold(Sha256::new(), |hasher, part| hasher.chain_update(part));
-    Hash::new_from_array(hasher.finalize().into())
-}
-
-/// An edit: an account that both chains get.
-type Edit = (Pubkey, AccountSharedData);
-
-struct Editor<'a> {
-    rng: &'a mut Rng,
-    agave: &'a mut Agave,
-    epoch: u64,
-    /// The epoch of the migration, once it has happened.
-    migration: Option<u64>,
-}
-
-impl Editor<'_> {
-    fn get(&self, key: &Pubkey) -> AccountSharedData {
-        self.agave.bank.get_account(key).unwrap_or_default()
-    }
-
-    fn edits(&mut self, is_rewarding: bool) -> Vec<Edit> {
-        let mut edits = Vec::new();
-        for voter in self.agave.voters.clone() {
-            edits.extend(self.vote(voter));
-        }
-        if !is_rewarding {
-            for key in self.agave.stakes.clone() {
-                edits.extend(self.stake(key));
-            }
-            if self.rng.chance(10) {
-                edits.push(self.new_stake());
-            }
-        }
-        edits
-    }
-
-    fn vote(&mut self, voter: Pubkey) -> Option<Edit> {
-        let mut account = self.get(&voter);
-        let mut vote = VoteAccount::read(&voter, account.data())?;
-        let mut has_changed = false;
-        if self.rng.chance(60) {
-            let credits = 1 + self.rng.below(100_000) as u64;
-            vote.add_credits(self.epoch, credits, self.migration);
-            account.set_data_from_slice(&vote.write(account.data().len())?);
-            has_changed = true;
-        }
-        if self.rng.chance(3) {
-            let bps = self.rng.pick(&[0_u16, 1, 333, 5000, 9999, 10_000]);
-            account.data_as_mut_slice()[132..134].copy_from_slice(&bps.to_le_bytes());
-            has_changed = true;
-        }
-        if self.rng.chance(2) {
-            let most = self.rng.pick(&[25_000_000, 700_000_000, 900_000_000, 5_000_000_000]);
-            account.set_lamports(20_000_000 + self.rng.below(most) as u64);
-            has_changed = true;
-        }
-        has_changed.then_some((voter, account))
-    }
-
-    fn stake(&mut self, key: Pubkey) -> Option<Edit> {
-        let mut account = self.get(&key);
-        if account.data().first() != Some(&2) || !self.rng.chance(2) {
-            return None;
-        }
-        let data = account.data_as_mut_slice();
-        match self.rng.below(3) {
-            0 => data[172..180].copy_from_slice(&self.epoch.to_le_bytes()),
-            1 => data[188..196].copy_from_slice(&[0; 8]),
-            _ => {
-                let lamports = account.lamports();
-                account.set_lamports(lamports - self.rng.below(lamports as usize / 2) as u64);
-            }
-        }
-        Some((key, account))
-    }
-
-    fn new_stake(&mut self) -> Edit {
-        let mut key = [0; 32];
-        key.iter_mut().for_each(|byte| *byte = self.rng.below(256) as u8);
-        let key = Pubkey::new_from_array(key);
-        let voter = self.rng.pick(&self.agave.voters.clone());
-        let digits = self.rng.below(12) as u32;
-        let amount = 1 + self.rng.below(10_usize.pow(digits)) as u64;
-        let credits =
-            VoteAccount::read(&voter, self.get(&voter).data()).map_or(0, |it| it.credits());
-        let mut data = vec![0; 200];
-        data[0] = 2;
-        data[124..156].copy_from_slice(voter.as_ref());
-        let fields = [(156, amount), (164, self.epoch), (172, u64::MAX), (188, credits)];
-        for (offset, number) in fields {
-            data[offset..offset + 8].copy_from_slice(&number.to_le_bytes());
-        }
-        self.agave.stakes.push(key);
-        let lamports = 328 * 5080 + amount;
-        let rent_epoch = u64::MAX;
-        (key, Account { lamports, data, owner: stake::ID, rent_epoch, executable: false }.into())
-    }
-}
-
 /// Runs one cluster.
 ///
 /// # Errors
 /// If the chains differ: how.
-pub(crate) fn run(seed: u64, slots: u64) -> Result<(), String> {
+pub(crate) fn run(seed: u64, slots: u64) -> Result<Counts, String> {
     let mut rng = Rng::new(seed, 1);
     let consensus = match seed % 3 {
         0 => Consensus::Votes,
         1 => Consensus::Alpenglow,
         _ => Consensus::Migrating(SLOTS_PER_EPOCH + 1 + rng.below(150) as u64),
     };
-    let mut agave = Agave::new(&mut rng, consensus == Consensus::Alpenglow);
-    let options = Options { slot_milliseconds: 400, ..Options::default() };
-    let mut forks = Forks::new(import(&agave), Arc::new(ProgramCache::new()), options.clone());
-    let mut migration = (consensus == Consensus::Alpenglow).then_some(0);
-    let mut slot = 0;
-    while slot < slots {
-        let parent = slot;
-        slot += 1 + if rng.chance(10) { rng.below(5) as u64 } else { 0 };
-        let theirs = agave.open(slot);
-        let migrates = matches!(consensus, Consensus::Migrating(since) if since <= slot)
-            && migration.is_none();
-        if migrates {
-            migrate(&theirs);
-            migration = Some(theirs.epoch());
-        }
-        let is_alpenglow = migration.is_some();
-        let timestamp = (!is_alpenglow || migrates).then(|| theirs.clock().unix_timestamp);
-        let step = Step { unix_timestamp: timestamp, migrates, ..Step::default() };
-        let bank_options = BankOptions { step, ..BankOptions::default() };
-        let ours = forks.new_bank_with(parent, slot, &bank_options).map_err(|it| it.to_string())?;
-        compare_stakes(&ours, &theirs, slot)?;
+    // Several blocks pay the rewards of so many stakes.
+    let stakes = if seed % 10 == 9 { 4000 + rng.below(8000) } else { 0 };
+    let agave = Agave::new(&mut rng, consensus == Consensus::Alpenglow, stakes);
+    let tips = vec![Arc::clone(&agave.genesis)];
+    let forks = Forks::new(import(&tips[0]), Arc::new(ProgramCache::new()), options());
+    let (maker, counts) = (Maker::default(), Counts::default());
+    let mut run = Run { rng, agave, forks, consensus, maker, tips, slot: 0, counts };
+    while run.slot < slots {
+        run.step().map_err(|it| format!("{consensus:?}, slot {}: {it}", run.slot))?;
+    }
+    Ok(run.counts)
+}
 
-        let rewards = theirs.get_account(&sysvar::epoch_rewards::ID);
-        let is_rewarding = rewards.is_some_and(|it| it.data().last() == Some(&1));
-        let previous = Arc::clone(&agave.bank);
-        let epoch = theirs.epoch();
-        let theirs = Arc::new(theirs);
-        agave.bank = Arc::clone(&theirs);
-        let mut edits =
-            Editor { rng: &mut rng, agave: &mut agave, epoch, migration }.edits(is_rewarding);
-        agave.bank = previous;
-        if parent == 0 && matches!(consensus, Consensus::Migrating(_)) {
-            edits.push((alpenglow::GATE, pending()));
+impl Run {
+    fn step(&mut self) -> Result<(), String> {
+        let skipped = if self.rng.chance(10) { self.rng.below(5) as u64 } else { 0 };
+        self.slot += 1 + skipped;
+        let tip = match self.rng.chance(70) {
+            true => self.tips.len() - 1,
+            false => self.rng.below(self.tips.len()),
+        };
+        let parent = Arc::clone(&self.tips[tip]);
+        let is_fork = self.tips.len() < TIPS_MAX && self.rng.chance(10);
+        if is_fork {
+            self.counts.forks += 1;
+        } else {
+            self.tips.remove(tip);
         }
-        if rng.chance(3) {
-            let gate = rng.pick(&SLOT_TIMES);
-            if theirs.get_account(&gate).is_none() {
-                edits.push((gate, pending()));
+        let (ours, theirs) = self.block(&parent)?;
+        let is_first = parent.epoch() < theirs.epoch();
+        compare::end(&ours, &theirs, is_first)?;
+        self.counts.blocks += 1;
+        self.counts.epochs += u64::from(is_first);
+        let partitions = ours.reward_partitions().unwrap_or(0);
+        self.counts.partitions_max = self.counts.partitions_max.max(partitions);
+        let is_rewarding = is_rewarding(&theirs);
+        self.tips.push(theirs);
+        if self.rng.chance(if is_rewarding { 40 } else { 25 }) {
+            self.agave.set_root(self.slot);
+            self.forks.set_root(self.slot).map_err(|it| it.to_string())?;
+            self.tips.drain(..self.tips.len() - 1);
+            if self.rng.chance(if is_rewarding { 80 } else { 8 }) {
+                // Another process continues from what this one exports.
+                let state = ours.export().map_err(|it| it.to_string())?;
+                self.forks = Forks::new(state, Arc::new(ProgramCache::new()), options());
             }
         }
-        for (key, account) in edits {
-            put(&theirs, &key, &account);
+        Ok(())
+    }
+
+    /// Makes a block of both chains.
+    fn block(&mut self, parent: &Arc<Bank>) -> Result<(Arc<selkie_bank::Bank>, Arc<Bank>), String> {
+        let theirs = self.agave.open(&mut self.rng, parent, self.slot);
+        let migrates = matches!(self.consensus, Consensus::Migrating(since) if since <= self.slot)
+            && !theirs.is_alpenglow();
+        if migrates {
+            agave::migrate(&theirs);
+        }
+        let is_alpenglow = theirs.is_alpenglow();
+        let timestamp = (!is_alpenglow || migrates).then(|| theirs.clock().unix_timestamp);
+        let step = Step { unix_timestamp: timestamp, migrates, ..Step::default() };
+        let options = BankOptions { step, collector: Some(theirs.leader().id) };
+        let ours = self.forks.new_bank_with(parent.slot(), self.slot, &options);
+        let ours = ours.map_err(|it| it.to_string())?;
+        compare::begin(&ours, &theirs)?;
+        self.edit(&ours, &theirs)?;
+        let mut committed = Vec::new();
+        let mut transactions = self.maker.block(&mut self.rng, &self.agave, &theirs);
+        transactions.retain(|_| self.agave.has_leader(&theirs));
+        for transaction in transactions {
+            if compare::process(&ours, &theirs, &transaction)? {
+                committed.push(transaction);
+            } else {
+                self.counts.dropped += 1;
+            }
+        }
+        self.counts.committed += committed.len() as u64;
+        self.close(&ours, &theirs, &committed)?;
+        Ok((ours, theirs))
+    }
+
+    fn edit(&mut self, ours: &selkie_bank::Bank, theirs: &Bank) -> Result<(), String> {
+        let certificate = theirs.get_alpenglow_genesis_certificate();
+        let migration = certificate.map(|it| theirs.epoch_schedule().get_epoch(it.block.slot));
+        let migrates = matches!(self.consensus, Consensus::Migrating(_));
+        let (rng, agave) = (&mut self.rng, &mut self.agave);
+        let mut editor = Editor { rng, agave, bank: theirs, migration };
+        for (key, account) in editor.edits(is_rewarding(theirs), migrates) {
+            agave::put(theirs, &key, &account);
             ours.set_account(key, account).map_err(|it| it.to_string())?;
         }
-        let parent_hash = agave.bank.last_blockhash();
-        let theirs = Arc::into_inner(theirs).expect("no other holds the bank");
-        if is_alpenglow {
-            let now =
-                alpenglow::nanoseconds(&*ours).unwrap_or(timestamp.unwrap_or(0) * 1_000_000_000);
-            let footer = now + 1 + rng.below(700_000_000) as i64;
-            ours.freeze_at(footer).map_err(|it| it.to_string())?;
-            let footer = alpenglow::nanoseconds(&*ours).ok_or("no alpenclock")?;
-            agave.close(theirs, Some(footer), sha256(&[parent_hash.as_ref()]));
-        } else {
-            let blockhash = sha256(&[parent_hash.as_ref(), &slot.to_le_bytes()]);
-            ours.freeze_with_blockhash(blockhash).map_err(|it| it.to_string())?;
-            agave.close(theirs, None, blockhash);
-        }
-        compare(&ours, &agave.bank).map_err(|it| format!("{consensus:?}, slot {slot}: {it}"))?;
-        if rng.chance(if is_rewarding { 40 } else { 2 }) {
-            // Another process continues from what this one exports.
-            let state = ours.export().map_err(|it| it.to_string())?;
-            forks = Forks::new(state, Arc::new(ProgramCache::new()), options.clone());
-        } else {
-            forks.set_root(slot).map_err(|it| it.to_string())?;
-        }
-    }
-    Ok(())
-}
-
-/// Compares the stakes that programs see.
-fn compare_stakes(
-    ours: &selkie_bank::Bank,
-    theirs: &solana_runtime::bank::Bank,
-    slot: u64,
-) -> Result<(), String> {
-    use selkie_svm::EpochStake;
-    let vote_accounts = theirs.get_current_epoch_vote_accounts();
-    let vote_accounts = vote_accounts.iter().map(|(key, (stake, _))| (*key, *stake)).collect();
-    let total = theirs.get_current_epoch_total_stake();
-    let expected = EpochStake { total, vote_accounts };
-    let found = &ours.environment().epoch_stake;
-    if *found == expected {
         Ok(())
-    } else {
-        Err(format!("slot {slot}: stake {found:?}, not {expected:?}"))
     }
-}
 
-fn pending() -> AccountSharedData {
-    let data = vec![0; 9];
-    let lamports = 137 * 5080;
-    Account { lamports, data, owner: feature::ID, ..Account::default() }.into()
-}
-
-fn compare(ours: &selkie_bank::Bank, theirs: &solana_runtime::bank::Bank) -> Result<(), String> {
-    let mut differences = Vec::new();
-    let accounts = ours.accounts().map_err(|it| it.to_string())?;
-    let sum: u64 = accounts.iter().map(|(_, account)| account.lamports()).sum();
-    let mut keys: Vec<Pubkey> = accounts.iter().map(|(key, _)| *key).collect();
-    let modified = theirs.get_all_accounts_modified_since_parent();
-    keys.extend(modified.iter().map(|(key, _)| *key));
-    keys.sort_unstable();
-    keys.dedup();
-    for key in keys {
-        let found = ours.get_account(&key).ok().flatten();
-        let expected = theirs.get_account(&key);
-        if found != expected {
-            differences.push(format!("{key}:\n  {}\n  not\n  {}", show(&found), show(&expected)));
+    /// Freezes both banks.
+    fn close(
+        &mut self,
+        ours: &selkie_bank::Bank,
+        theirs: &Bank,
+        committed: &[Transaction],
+    ) -> Result<(), String> {
+        let mut footer = agave::footer(&mut self.rng, theirs);
+        if !theirs.is_alpenglow() {
+            ours.freeze_with_footer(&footer).map_err(|it| it.to_string())?;
+            agave::close(theirs, &footer, ours.latest_blockhash());
+            return Ok(());
         }
+        let clock = theirs.clock().unix_timestamp * 1_000_000_000;
+        let before = alpenglow::nanoseconds(ours).unwrap_or(clock);
+        let wanted = before - 200_000_000 + self.rng.below(2_000_000_000) as i64;
+        footer.nanoseconds = Some(wanted);
+        ours.freeze_with_footer(&footer).map_err(|it| it.to_string())?;
+        let time = alpenglow::nanoseconds(ours).ok_or("no alpenclock")?;
+        let elapsed = theirs.slot_range_duration_nanos(theirs.parent_slot() + 1, theirs.slot());
+        let (first, last) = BlockComponentProcessor::nanosecond_time_bounds(before, elapsed);
+        if time != wanted.clamp(first, last) {
+            return Err(format!("time {time}, not {wanted} within {first} to {last}"));
+        }
+        footer.nanoseconds = Some(time);
+        agave::close(theirs, &footer, last_entry(theirs.last_blockhash(), committed));
+        Ok(())
     }
-    if sum != theirs.capitalization() {
-        differences.push(format!("capitalization {sum}, not {}", theirs.capitalization()));
-    }
-    if ours.latest_blockhash() != theirs.last_blockhash() {
-        differences.push("blockhash".into());
-    }
-    if ours.hash() != Some(theirs.hash()) {
-        differences.push("bank hash".into());
-    }
-    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) }
 }
 
-fn show(account: &Option<AccountSharedData>) -> String {
-    let Some(it) = account else { return "none".into() };
-    let data = &it.data()[..it.data().len().min(220)];
-    let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!(
-        "{} lamports, {} bytes {hex}, rent epoch {}",
-        it.lamports(),
-        it.data().len(),
-        it.rent_epoch()
-    )
+/// Returns the hash of the last entry of a block: of one with all transactions, and of a tick.
+fn last_entry(parent: Hash, transactions: &[Transaction]) -> Hash {
+    let transactions: Vec<_> = transactions.iter().cloned().map(Into::into).collect();
+    let count = u64::from(!transactions.is_empty());
+    next_hash(&next_hash(&parent, count, &transactions), 1, &[])
+}
+
+fn is_rewarding(bank: &Bank) -> bool {
+    let rewards = bank.get_account(&sysvar::epoch_rewards::ID);
+    rewards.is_some_and(|it| it.data().last() == Some(&1))
 }

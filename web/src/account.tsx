@@ -1,6 +1,6 @@
 // An account: its data decoded and in bytes, its history, live; and what a program consists of.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { base58, isAddress } from "./bytes";
 import { count, counted, learnName, nameOf, sol, title, UPGRADEABLE } from "./format";
 import { Edit } from "./edit";
@@ -12,7 +12,7 @@ import { rpc, subscribe } from "./rpc";
 import { later } from "./time";
 import type { Account, Disassembled, Err } from "./types";
 import { ProgramUsage, useUsage } from "./usage";
-import { Address, bytesOf, Copy, Decoded, Facts, Failure, Hex, Json, Loaded, Section, useLoad } from "./ui";
+import { Address, bytesOf, Copy, Decoded, Facts, Failure, Hex, Json, Loaded, Section, useLoad, Waiting } from "./ui";
 
 const HISTORY = 25;
 const PAGE = 500;
@@ -172,6 +172,10 @@ function Program({ address, account }: { address: string; account: Account }) {
   const at = deployed.value;
   const about = code.value;
   if (about?.name) learnName(address, about.name);
+  // The parts are shown at once, so that none moves another.
+  const isThere = useRef(false);
+  isThere.current ||= [deployed, code, idl].every((it) => it.value !== undefined || it.error);
+  if (!isThere.current) return <Waiting lines={10} />;
   return (
     <>
       {(at || about) && (
@@ -196,7 +200,6 @@ function Program({ address, account }: { address: string; account: Account }) {
         />
       )}
       <Interface address={address} idl={idl} />
-      <ProgramUsage usage={usage} stack={new Map(about?.functions.map((it) => [it.name, it.stackBytes]))} />
       {at && <Upgrades data={at.data} />}
       {about && <ControlFlow address={address} about={about} />}
       <Section title="Disassembly" aside={about && <FunctionPicker about={about} pick={setFrom} />}>
@@ -204,6 +207,7 @@ function Program({ address, account }: { address: string; account: Account }) {
           {(it) => (it ? <Listing code={it} from={from} go={setFrom} /> : <p class="faint">This program is a part of the runtime, and has no instructions.</p>)}
         </Loaded>
       </Section>
+      <ProgramUsage usage={usage} stack={new Map(about?.functions.map((it) => [it.name, it.stackBytes]))} />
     </>
   );
 }

@@ -82,6 +82,7 @@ export function Controls() {
         <TokenFaucet run={run} say={say} />
         <Time run={run} say={say} />
         <Mining run={run} />
+        <Features run={run} say={say} slot={at?.absoluteSlot} />
         <Snapshots run={run} />
         <Reset run={run} />
       </div>
@@ -261,6 +262,37 @@ function Mining({ run }: { run: Run }) {
           Mine
         </button>
       </div>
+    </Card>
+  );
+}
+
+function Features({ run, say, slot }: { run: Run; say: Say; slot?: number }) {
+  const [feature, setFeature] = useState("");
+  const [from, setFrom] = useState("");
+  const submit = () => {
+    const start = from.trim() ? Number(from) : (slot ?? 0);
+    if (!isAddress(feature.trim())) return say("The feature is no address.", true);
+    if (!Number.isSafeInteger(start) || start < 0) return say("The slot is no number.", true);
+    void run(async () => {
+      await rpc("selkie_setFeature", feature.trim(), start);
+      return (
+        <>
+          <a href={`/address/${feature.trim()}`}>{short(feature.trim())}</a> is active from the first block at or after slot {count(start)}
+        </>
+      );
+    });
+  };
+  return (
+    <Card title="Features" about="Switches a feature gate on." submit={submit}>
+      <label>
+        Feature
+        <input value={feature} onInput={(event) => setFeature(text(event))} placeholder="Address" spellcheck={false} required />
+      </label>
+      <label>
+        From slot
+        <input value={from} onInput={(event) => setFrom(text(event))} placeholder={slot === undefined ? "" : String(slot)} inputMode="numeric" />
+      </label>
+      <button class="main">Activate</button>
     </Card>
   );
 }

@@ -6,6 +6,8 @@ import { parse, RpcError } from "./rpc";
 const FILE = "assets/engine.wasm.gz";
 
 interface Waiting {
+  /** How texts of the answer are read. */
+  asText?: (text: string) => string;
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
 }
@@ -23,7 +25,7 @@ function start(): Worker {
       asked?.reject(new RpcError(data.problem, 0, null));
       return;
     }
-    const answer = parse(data.text!) as { result?: unknown; error?: { message: string } };
+    const answer = parse(data.text!, asked?.asText) as { result?: unknown; error?: { message: string } };
     if (answer.error) asked?.reject(new RpcError(answer.error.message, 0, null));
     else asked?.resolve(answer.result);
   };
@@ -40,11 +42,16 @@ function start(): Worker {
 /** Loads the engine before it is needed. */
 export const startEngine = () => void (worker ??= start());
 
+/** Asks the engine for the source as it formats it, in which every character stays. */
+export const formatted = (source: string) => asked<string>("format", [source], (text) => text);
+
 /** Asks the engine. */
-export function engine<T>(method: string, ...params: unknown[]): Promise<T> {
+export const engine = <T>(method: string, ...params: unknown[]) => asked<T>(method, params);
+
+function asked<T>(method: string, params: unknown[], asText?: Waiting["asText"]): Promise<T> {
   worker ??= start();
   const id = next++;
-  const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }));
+  const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject, asText }));
   worker.postMessage({ id, text: JSON.stringify({ method, params }) });
   return answer as Promise<T>;
 }

@@ -35,8 +35,7 @@ export const EXAMPLES: Example[] = [
   example("Transfer", "calls the system program", pay, [["u64", "250000"]], [
     { isSigner: true, owner: SYSTEM },
     { owner: SYSTEM, lamports: "5" },
-    // Without the name that its data are on clusters: the program expects accounts without data.
-    { key: SYSTEM, isWritable: false, lamports: "1", owner: "NativeLoader1111111111111111111111111111111" },
+    { key: SYSTEM, isReference: true, isWritable: false },
   ]),
   example("Memo", "calls the memo program", memo, [], [{ key: "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", isReference: true, isWritable: false }]),
 ];

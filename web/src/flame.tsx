@@ -37,9 +37,9 @@ interface Box {
 const ROW = 22;
 const PART_MIN = 0.0008;
 const FORMATS = [
-  ["speedscope", "speedscope"],
-  ["collapsed", "folded stacks"],
-  ["svg", "SVG"],
+  ["speedscope", "Save for speedscope"],
+  ["collapsed", "Save folded stacks"],
+  ["svg", "Save SVG"],
 ] as const;
 
 export function FlameView({ signature }: { signature: string }) {
@@ -170,7 +170,7 @@ function Flame({ flames, subject }: { flames: Flames; subject: Subject }) {
         </button>
         {FORMATS.map(([format, name]) => (
           <button key={format} onClick={() => save(format)}>
-            Save for {name}
+            {name}
           </button>
         ))}
       </div>

@@ -1,16 +1,17 @@
 // A transaction that has not landed: decoded, and simulated on the node's newest state.
 
 import { useEffect, useState } from "preact/hooks";
-import { hex } from "./bytes";
+import { base58, hex } from "./bytes";
 import { Calls } from "./calls";
-import { count, explainError, short } from "./format";
+import { Edit } from "./edit";
+import { count, explainError, nameOf, short, title } from "./format";
 import { decode, type Message } from "./message";
-import { nameCalls } from "./names";
+import { describeAccount, nameCalls, nameInstructions } from "./names";
 import { param, setParam } from "./router";
 import { RpcError, rpc } from "./rpc";
 import { Balances, Diffs } from "./transaction";
-import type { Landed, Parsed, Trace } from "./types";
-import { Address, Copy, Facts, Failure, Json, Mark, Section, Status } from "./ui";
+import type { Account, Described, Landed, Parsed, Trace } from "./types";
+import { Address, Copy, Decoded, Facts, Failure, Json, Loaded, Mark, Section, Status, useLoad } from "./ui";
 
 /** Longer transactions are not put into the address. */
 const LINK_MAX = 4000;
@@ -26,12 +27,14 @@ export function Inspector() {
   const [message, setMessage] = useState<Message>();
   const [problem, setProblem] = useState("");
   const [simulated, setSimulated] = useState<Simulated>();
+  const [before, setBefore] = useState<Simulated>();
   const [error, setError] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
   const [sent, setSent] = useState("");
 
   const read = (text: string) => {
     setSimulated(undefined);
+    setBefore(undefined);
     setError(undefined);
     setSent("");
     setParam("transaction", text.length < LINK_MAX ? text.trim() : "");
@@ -67,6 +70,7 @@ export function Inspector() {
       const loaded = answer.value.loadedAddresses;
       const keys = [...message.keys.map((it) => it.pubkey), ...(loaded?.writable ?? []), ...(loaded?.readonly ?? [])];
       await nameCalls(trace);
+      setBefore(simulated);
       setSimulated({ trace, keys, inner: answer.value.innerInstructions });
     } catch (error) {
       setError(error as Error);
@@ -126,11 +130,98 @@ export function Inspector() {
             {sent && <a href={`/tx/${sent}`}>Sent: {short(sent, 6)}</a>}
           </div>
           {error && <Failure error={error instanceof RpcError ? error : new Error(error.message)} retry={() => void simulate()} />}
+          <Change message={message} />
+          {simulated && before && <Compared before={before} after={simulated} />}
           {simulated && <Result it={simulated} />}
           <Shown message={message} />
         </>
       )}
     </>
+  );
+}
+
+/** The state in which it is simulated: an account, or the time, is changed on the node. */
+function Change({ message }: { message: Message }) {
+  const [address, setAddress] = useState("");
+  const [slot, setSlot] = useState("");
+  const [said, setSaid] = useState<{ text: string; isBad?: boolean }>({ text: "" });
+  const go = async () => {
+    try {
+      const at = await rpc<{ absoluteSlot: number }>("selkie_timeTravel", { slot: Number(slot.replace(/\s/g, "")) });
+      setSaid({ text: `Now in slot ${count(at.absoluteSlot)}` });
+    } catch (error) {
+      setSaid({ text: (error as Error).message, isBad: true });
+    }
+  };
+  return (
+    <details class="change">
+      <summary>Change accounts or time</summary>
+      <p class="faint">
+        The node itself is changed. <a href="/controls">A snapshot</a> that is taken before leads back.
+      </p>
+      <div class="tools start">
+        <select aria-label="Account to change" value={address} onChange={(event) => setAddress((event.target as HTMLSelectElement).value)}>
+          <option value="">Choose an account</option>
+          {message.keys.map((it) => (
+            <option key={it.pubkey} value={it.pubkey}>
+              {nameOf(it.pubkey) ?? it.pubkey}
+            </option>
+          ))}
+        </select>
+        <input aria-label="Slot to go to" placeholder="Slot" inputMode="numeric" value={slot} onInput={(event) => setSlot((event.target as HTMLInputElement).value)} />
+        <button onClick={() => void go()} disabled={!/^[\d\s]+$/.test(slot)}>
+          Go to the slot
+        </button>
+      </div>
+      {address && <ChangeAccount key={address} address={address} done={(text) => (setAddress(""), setSaid({ text }))} />}
+      <p class={said.isBad ? "hint bad" : "hint"} role="status">
+        {said.text}
+      </p>
+    </details>
+  );
+}
+
+function ChangeAccount({ address, done }: { address: string; done: (text: string) => void }) {
+  const found = useLoad(async () => {
+    const get = rpc<{ value: Account | null }>("getAccountInfo", address, { encoding: "base64", commitment: "processed" });
+    const [account, described] = await Promise.all([get, describeAccount(address)]);
+    return { account: account.value, fields: described?.fields ?? [] };
+  }, address);
+  return (
+    <Loaded of={found} lines={3}>
+      {({ account, fields }) =>
+        account ? (
+          <Edit address={address} account={account} fields={fields} done={() => done(`Changed ${short(address)}: simulate again`)} />
+        ) : (
+          <p class="faint">
+            There is no account at this address. <a href={`/controls?to=${address}`}>Give it lamports</a>, and it exists.
+          </p>
+        )
+      }
+    </Loaded>
+  );
+}
+
+/** What is different from the simulation before. */
+function Compared({ before, after }: { before: Simulated; after: Simulated }) {
+  const result = ({ trace }: Simulated) => (trace.err ? explainError(trace.err).name : "Succeeded");
+  const units = after.trace.computeUnits - before.trace.computeUnits;
+  const balances = after.keys.filter((_, index) => after.trace.postBalances[index] !== before.trace.postBalances[index]);
+  const diffs = ({ trace }: Simulated) => new Map(trace.accountDiffs.map((it) => [it.account, JSON.stringify(it)]));
+  const [old, now] = [diffs(before), diffs(after)];
+  const data = [...new Set([...old.keys(), ...now.keys()])].filter((it) => old.get(it) !== now.get(it));
+  const names = (all: string[]) => (all.length ? all.map((it) => <Address key={it} of={it} plain />) : "the same");
+  return (
+    <Section title="Compared with the simulation before">
+      <Facts
+        rows={[
+          ["Result", result(before) === result(after) ? "the same" : `${result(before)} → ${result(after)}`],
+          ["Compute units", units === 0 ? "the same" : `${units > 0 ? "+" : "−"}${count(Math.abs(units))}`],
+          ["Balances afterwards", <>{names(balances)}</>],
+          ["Changes of data", <>{names(data)}</>],
+        ]}
+      />
+    </Section>
   );
 }
 
@@ -170,6 +261,11 @@ function Result({ it }: { it: Simulated }) {
 
 function Shown({ message }: { message: Message }) {
   const key = (index: number) => message.keys[index]?.pubkey;
+  const named = useLoad(
+    () => nameInstructions(message.instructions.map((it) => ({ program: key(it.program) ?? "", data: base58(it.data), accounts: it.accounts.length }))),
+    message.transaction,
+  );
+  const about = (index: number): Described | undefined => named.value?.[index] ?? undefined;
   return (
     <>
       <Section title="Instructions" aside={count(message.instructions.length)}>
@@ -182,15 +278,18 @@ function Shown({ message }: { message: Message }) {
                   <>
                     <Mark address={key(it.program)} />
                     <Address of={key(it.program)} />
+                    {about(index) && <b>{title(about(index)!.name)}</b>}
                   </>
                 ) : (
                   `account ${it.program}, of a lookup table`
                 )}
               </h3>
+              {Object.keys(about(index)?.info ?? {}).length > 0 && <Decoded value={about(index)!.info} />}
               <ol class="accounts">
                 {it.accounts.map((at, place) => (
                   <li key={place}>
                     <span class="number faint">{place}</span>
+                    {about(index)?.accounts[place] && <span class="role-name">{about(index)!.accounts[place]}</span>}
                     {key(at) ? <Address of={key(at)} /> : <span>account {at}, of a lookup table</span>}
                     <span class="tags">
                       {message.keys[at]?.signer && <i>signer</i>}

@@ -1,6 +1,6 @@
 // The newest transactions, as they land.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAddress } from "./bytes";
 import { count, explainError, instructionName, nameOf } from "./format";
 import { withNames } from "./names";
@@ -102,7 +102,7 @@ export function Live() {
   // The node itself finds the transactions of an address, beyond the newest ones.
   const address = isAddress(text.trim()) ? text.trim() : "";
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     let isCurrent = true;
     let frame = 0;
     let arrived: Row[] = [];

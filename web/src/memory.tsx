@@ -10,6 +10,10 @@ import { useParts, Virtual } from "./virtual";
 const ROW = 16;
 const PART = 4096;
 
+/** The regions that the machine has at multiples of 4 GiB; those of which a program has no bytes are drawn too. */
+const MAP = ["read-only data", "code", "stack", "heap", "input"];
+const GIB_4 = 2 ** 32;
+
 /** How many addresses a region takes: those of its gaps too. */
 const extent = (it: RegionOf) => (it.gap ? 2 * it.len : it.len);
 
@@ -35,6 +39,17 @@ export function Memory(props: { subject: Subject; here: Here; since?: number; sp
   return (
     <div class="memory">
       <div class="map" role="tablist" aria-label="Memory map">
+        {MAP.map((name, index) => {
+          const at = index * GIB_4;
+          if (regions.some((it) => Math.floor(Number(it.vaddr) / GIB_4) === index)) return null;
+          return (
+            <button key={name} role="tab" disabled aria-selected={false} style={{ order: String(index) }}>
+              <b>{name}</b>
+              <span class="mono">0x{at.toString(16)}</span>
+              <span>{name === "code" ? "only executed" : "none"}</span>
+            </button>
+          );
+        })}
         {regions.map((it, index) => {
           const isIn = !isFields && it === region;
           const sameName = regions.filter((other) => other.name === it.name);
@@ -44,7 +59,7 @@ export function Memory(props: { subject: Subject; here: Here; since?: number; sp
               role="tab"
               aria-selected={isIn}
               class={`region-${it.name}`}
-              style={{ flexGrow: String(Math.log2(it.len + 2)) }}
+              style={{ flexGrow: String(Math.log2(it.len + 2)), order: String(Math.floor(Number(it.vaddr) / GIB_4)) }}
               onClick={() => {
                 setFields(false);
                 props.look(Number(it.vaddr));
@@ -60,7 +75,7 @@ export function Memory(props: { subject: Subject; here: Here; since?: number; sp
           );
         })}
         {regions.some((it) => it.name === "input") && (
-          <button role="tab" aria-selected={isFields} onClick={() => setFields(true)}>
+          <button role="tab" aria-selected={isFields} style={{ order: "9" }} onClick={() => setFields(true)}>
             <b>input fields</b>
             <span>by name</span>
           </button>

@@ -48,14 +48,16 @@ function failedBy(err: Err | null, logs: string[]): { program: string; code: num
   return undefined;
 }
 
+/** Names instructions, whose data are in base58; null where the program is not known. */
+export const nameInstructions = (all: { program: string; data: string; accounts: number }[]) =>
+  ask<Described>(all.map((instruction) => ({ instruction })));
+
 /** Names the instructions of all calls, and the accounts that they take. */
 export async function nameCalls(trace: Trace): Promise<Trace> {
   const frames = trace.frames.flatMap(function all(it): Frame[] {
     return [it, ...it.inner.flatMap(all)];
   });
-  const answers = await ask<Described>(
-    frames.map((it) => ({ instruction: { program: it.program, data: it.data, accounts: it.accounts.length } })),
-  );
+  const answers = await nameInstructions(frames.map((it) => ({ program: it.program, data: it.data, accounts: it.accounts.length })));
   frames.forEach((it, index) => (it.described = answers[index] ?? undefined));
   return trace;
 }

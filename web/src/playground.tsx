@@ -7,7 +7,7 @@ import { base64, fromBase64, hex } from "./bytes";
 import { Log } from "./calls";
 import { Steps } from "./debug";
 import { type Diagnostic, Diagnostics, Editor, LINE_PIXELS, type LineOf, type Place } from "./editor";
-import { engine, startEngine } from "./engine";
+import { engine, formatted, startEngine } from "./engine";
 import { EXAMPLES } from "./examples";
 import { count, counted, learnName } from "./format";
 import { InstructionForm } from "./playform";
@@ -39,7 +39,7 @@ interface Ran {
   diagnostics: Diagnostic[];
   program: { bytes: number; slots?: number } | null;
   run?: {
-    changes: { key: string; before: Stored | null; after: Stored | null }[];
+    changes: { key: string; before: Stored | null; after: Stored | null; fields: Diff["fields"] }[];
     error: string | null;
     explained: { errorName: string | null; explanations: string[]; place: string[] };
     instructions: number;
@@ -105,7 +105,7 @@ function App({ first, isUnread }: { first: Play; isUnread: boolean }) {
     it.closest(".editor")!.scrollTop = (place.line - 4) * LINE_PIXELS;
   };
   const fix = (place: Place, by: string) => change({ ...play, source: play.source.slice(0, place.start) + by + play.source.slice(place.end) });
-  const format = () => engine<string>("format", play.source).then((source) => change({ ...play, source }), setProblem);
+  const format = () => formatted(play.source).then((source) => change({ ...play, source }), setProblem);
   const choose = (name: string) => {
     const found = EXAMPLES.find((it) => it.name === name);
     if (!found) return;
@@ -323,7 +323,7 @@ const RANGE_BYTES_MAX = 32;
 const RANGES_MAX = 64;
 
 /** The difference of an account's data as the node tells it; nothing if only lamports have changed. */
-function diffOf({ key, before, after }: NonNullable<Ran["run"]>["changes"][number]): Diff | undefined {
+function diffOf({ key, before, after, fields }: NonNullable<Ran["run"]>["changes"][number]): Diff | undefined {
   const [old, now] = [before, after].map((it) => fromBase64(it?.data ?? "") ?? new Uint8Array());
   const owners = [before, after].map((it) => it?.owner ?? "");
   const ranges: Diff["ranges"] = [];
@@ -349,6 +349,7 @@ function diffOf({ key, before, after }: NonNullable<Ran["run"]>["changes"][numbe
     ownerAfter: owners[1],
     isTruncated: at < longest,
     ranges,
+    fields,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { base64, fromBase58, fromHex, isAddress } from "./bytes";
 import { SYSTEM } from "./format";
+import { exactly } from "./rpc";
 
 /** A typed value of data. */
 export type Part = [kind: string, value: string];
@@ -126,9 +127,9 @@ export function inputFile(play: Play): string {
     key: it.key,
     ...(it.isSigner && { is_signer: true }),
     ...(it.isWritable && { is_writable: true }),
-    ...(!it.isReference && { owner: it.owner || play.programId, lamports: Number(it.lamports), data: bytes(it.data) }),
+    ...(!it.isReference && { owner: it.owner || play.programId, lamports: BigInt(it.lamports.trim() || 0), data: bytes(it.data) }),
   }));
-  return `${JSON.stringify({ program_id: play.programId, accounts, instruction_data: bytes(play.data) })}\n`;
+  return `${exactly({ program_id: play.programId, accounts, instruction_data: bytes(play.data) })}\n`;
 }
 
 /** The state as text for an address: compressed, in the letters of base64 that addresses may have. */

@@ -54,20 +54,28 @@ export async function rpcEach<T>(method: string, all: unknown[][]): Promise<(T |
   return all.map((_, index) => answers.get(from + index) ?? null);
 }
 
-/** Parses JSON with exact integers. */
-export function parse(text: string): unknown {
+/** Characters that are not drawn, or that change the direction of what is beside them; the engine's `plain.rs` has the same. */
+const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** Text of others as text: what one would not see is an escape. */
+export const plain = (text: string) => text.replace(UNSEEN, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** Parses JSON with exact integers, whose texts are plain unless they are wanted as they are. */
+export function parse(text: string, asText = plain): unknown {
   type Context = { source?: string };
-  const exact = (_: string, value: unknown, context?: Context) =>
-    typeof value === "number" && !Number.isSafeInteger(value) && context?.source && /^-?\d+$/.test(context.source)
-      ? BigInt(context.source)
-      : value;
-  return JSON.parse(text, exact as (key: string, value: unknown) => unknown);
+  const read = (_: string, value: unknown, context?: Context) => {
+    if (typeof value === "string") return asText(value);
+    const isLong = typeof value === "number" && !Number.isSafeInteger(value);
+    return isLong && context?.source && /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
+  };
+  return JSON.parse(text, read as (key: string, value: unknown) => unknown);
 }
 
-/** Renders JSON with exact integers. */
+/** Renders JSON with exact integers, for people. */
 export const stringify = (value: unknown) => exactly(value, 2);
 
-function exactly(value: unknown, indent?: number): string {
+/** Renders JSON with exact integers. */
+export function exactly(value: unknown, indent?: number): string {
   const marked = JSON.stringify(value, (_, it) => (typeof it === "bigint" ? `\u0001${it}\u0001` : it), indent);
   return (marked ?? "null").replace(/"\\u0001(-?\d+)\\u0001"/g, "$1");
 }

@@ -2,8 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Calls } from "./calls";
-import { count, decimal, explainError, learnName, signed, sol, time } from "./format";
-import { type Amounts, fieldsAt } from "./layout";
+import { count, decimal, explainError, learnName, nameOf, signed, sol, time } from "./format";
 import { OPTIONS } from "./live";
 import { nameCalls, withNames } from "./names";
 import { rpc } from "./rpc";
@@ -47,6 +46,8 @@ export function TransactionView({ signature }: { signature: string }) {
     },
     `${signature} ${!!everything.value}`,
   );
+  // A failure is shown with its line: what is below it does not move when that is found.
+  const isFound = !everything.value?.landed.meta.err || explained.value !== undefined || !!explained.error;
   const [isOpen, setOpen] = useState<boolean>();
   useKeys({ x: () => setOpen(!isOpen) });
   return (
@@ -64,7 +65,7 @@ export function TransactionView({ signature }: { signature: string }) {
           </a>
         </nav>
       </header>
-      <Loaded of={everything} lines={12}>
+      <Loaded of={isFound ? everything : { reload: everything.reload }} lines={12}>
         {(it) => (
           <>
             <Summary landed={it.landed} trace={it.trace} />
@@ -129,7 +130,6 @@ function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Exp
   const it = props.explained.value;
   const name = it?.errorName?.replace(/^\((.*)\)$/, "$1") ?? props.landed.errorName;
   const sentences = [...new Set([...(it?.explanations ?? []), ...(props.trace?.notes ?? [])])];
-  const isPending = it == null && !props.explained.error;
   return (
     <section class="failure" aria-labelledby="failure">
       <h2 id="failure">
@@ -140,7 +140,6 @@ function Failed(props: { landed: Landed; trace?: Trace; explained: { value?: Exp
       {sentences.map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
-      {isPending && <p class="faint">Looking for the line…</p>}
       {it?.source ? <Source explained={it} signature={props.landed.transaction.signatures[0]} /> : it?.place[0] && <p class="mono wrap">{it.place[0]}</p>}
       {it && !it.source && it.steps > 0 && !it.place[0] && (
         <p class="faint">
@@ -274,7 +273,9 @@ function Tokens({ meta, keys }: { meta: Meta; keys: string[] }) {
   );
 }
 
-/** The amounts of token accounts before and after, which the node knows whichever of their bytes changed. */
+/** Amounts of token accounts before and after with their decimals, by address. */
+type Amounts = Map<string, [string | undefined, string | undefined]>;
+
 function amountsOf({ meta, transaction }: Landed): Amounts {
   const amounts: Amounts = new Map();
   const add = (all: TokenBalance[] | null | undefined, at: 0 | 1) => {
@@ -301,8 +302,14 @@ export function Diffs({ diffs, amounts }: { diffs: Diff[]; amounts?: Amounts }) 
   );
 }
 
+/** The values of a field of which nothing is set. */
+const NOTHING = /^(0|1{32}|none|false|\[\]|""|)$/;
+const valueOf = (text: string) => (/^\d+$/.test(text) ? count(text) : (nameOf(text) ?? text));
+
 function DiffView({ diff, amounts }: { diff: Diff; amounts?: Amounts }) {
-  const fields = fieldsAt(diff, amounts?.get(diff.account));
+  const amount = amounts?.get(diff.account);
+  // What a new account has none of is left out.
+  const fields = diff.fields.filter((it) => it.before !== null || !NOTHING.test(it.after ?? ""));
   return (
     <article class="diff">
       <header>
@@ -324,15 +331,15 @@ function DiffView({ diff, amounts }: { diff: Diff; amounts?: Amounts }) {
       {fields.length > 0 && (
         <dl class="changes">
           {fields.map((it) => (
-            <div key={it.name}>
-              <dt>{it.name}</dt>
+            <div key={it.path}>
+              <dt class="wrap">{it.path}</dt>
               <dd class="number wrap">
-                {it.before !== undefined && (
+                {it.before !== null && (
                   <>
-                    <del>{it.before}</del> →{" "}
+                    <del>{(it.path === "amount" && amount?.[0]) || valueOf(it.before)}</del> →{" "}
                   </>
                 )}
-                <ins>{it.after ?? "changed"}</ins>
+                <ins>{it.after === null ? "gone" : (it.path === "amount" && amount?.[1]) || valueOf(it.after)}</ins>
               </dd>
             </div>
           ))}

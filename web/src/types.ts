@@ -79,6 +79,8 @@ export interface Diff {
   ownerAfter: string;
   isTruncated: boolean;
   ranges: { offset: number; before: string; after: string }[];
+  /** The fields that changed, with the text of their values; null where there was no such field. */
+  fields: { path: string; before: string | null; after: string | null }[];
 }
 
 export interface Trace {

@@ -1,7 +1,7 @@
 // Parts that every view is made of.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { base58, fromBase64, fromHex } from "./bytes";
 import { ago, count, hue, nameOf, short, time } from "./format";
 import { views } from "./router";
@@ -17,7 +17,8 @@ export interface Load<T> {
 export function useLoad<T>(load: () => Promise<T>, key: string): Load<T> {
   const [round, setRound] = useState(0);
   const [state, set] = useState<{ key: string; value?: T; error?: Error }>({ key });
-  useEffect(() => {
+  // Before the first frame is drawn, so that the question is on its way meanwhile.
+  useLayoutEffect(() => {
     let isCurrent = true;
     load().then(
       (value) => isCurrent && set({ key, value }),

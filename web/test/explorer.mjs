@@ -1,13 +1,14 @@
 // The explorer in a browser, against a node with real programs. `cargo xtask web --test` runs it.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
-import { PAYLOAD, play, rpc, start } from "./scene.mjs";
+import { harmful, mintWithMetadata, PAYLOAD, play, rpc, SEEN, start, UNSEEN } from "./scene.mjs";
 
 const { SELKIE, FOLDER, CHROMIUM = "/usr/bin/chromium" } = process.env;
 /** Pages of another server with the same interface, as Vite's; by default the node's own. */
@@ -24,7 +25,8 @@ before(async () => {
   const landed = await rpc(node.url, "getTransaction", scene.tokens, { encoding: "base64" });
   raw = landed.transaction[0];
   // Chromium refuses its sandbox to root, as which containers run.
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  const args = ["--no-sandbox", "--host-resolver-rules=MAP foreign.example 127.0.0.1"];
+  browser = await chromium.launch({ executablePath: CHROMIUM, args });
   mkdirSync(PICTURES, { recursive: true });
 });
 
@@ -116,6 +118,43 @@ test("a transaction shows calls, balances, tokens and changed data", async (cont
   await data.getByText("98.75").waitFor();
   await data.getByText("Bytes").first().click();
   assert.ok((await data.locator("mark").count()) > 0);
+});
+
+test("what arrives later moves nothing", async (context) => {
+  for (const path of ["/", `/tx/${scene.failed}`, `/tx/${scene.tokens}`]) {
+    const page = await open(context, path);
+    await page.waitForLoadState("networkidle");
+    const moved = await page.evaluate(
+      () =>
+        new Promise((done) => {
+          let sum = 0;
+          const observer = new PerformanceObserver((list) => list.getEntries().forEach((it) => (sum += it.value)));
+          observer.observe({ type: "layout-shift", buffered: true });
+          requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
+        }),
+    );
+    assert.ok(moved < 0.05, `${path}: ${moved}`);
+  }
+});
+
+test("fields that a transaction changed have their names", async (context) => {
+  const page = await open(context, `/tx/${scene.added}`);
+  const data = page.getByRole("region", { name: "Account data" });
+  const change = data.locator("dl.changes div", { hasText: "count" });
+  await change.locator("del").getByText("0", { exact: true }).waitFor();
+  await change.locator("ins").getByText("5", { exact: true }).waitFor();
+  const { accountDiffs } = await rpc(node.url, "selkie_traceTransaction", scene.added);
+  assert.deepEqual(accountDiffs[0].fields, [{ path: "count", before: "0", after: "5" }]);
+  await page.goto(`${base}/tx/${scene.tokens}`);
+  await data.locator("dl.changes div", { hasText: "owner" }).getByText(scene.bob).waitFor();
+});
+
+test("a transaction of Token-2022 is decoded", async (context) => {
+  const page = await open(context, `/tx/${scene.silver}`);
+  const calls = page.getByRole("region", { name: "Calls" });
+  await calls.getByText("Token-2022").first().waitFor();
+  await calls.getByText("Mint To", { exact: true }).first().waitFor();
+  await page.getByRole("region", { name: "Tokens" }).getByText("+5", { exact: true }).waitFor();
 });
 
 test("the debugger begins at the line that failed, and goes back and forth", async (context) => {
@@ -383,6 +422,26 @@ test("the inspector decodes and simulates", async (context) => {
   await page.getByRole("button", { name: "Simulate again" }).waitFor();
 });
 
+test("the inspector names instructions, changes an account and compares simulations", async (context) => {
+  const landed = await rpc(node.url, "getTransaction", scene.added, { encoding: "base64" });
+  const page = await open(context, `/inspector?transaction=${encodeURIComponent(landed.transaction[0])}`);
+  const instructions = page.getByRole("region", { name: "Instructions" });
+  await instructions.getByText("Add", { exact: true }).waitFor();
+  await instructions.getByText("amount", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.getByRole("button", { name: "Simulate again" }).waitFor();
+  await page.getByText("Change accounts or time").click();
+  await page.getByRole("combobox", { name: "Account to change" }).selectOption(scene.counter);
+  const form = page.getByRole("form", { name: "Edit the account" });
+  await form.getByLabel("count").fill(String(2n ** 64n - 1n));
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByText(/simulate again$/).waitFor();
+  await page.getByRole("button", { name: "Simulate again" }).click();
+  const compared = page.getByRole("region", { name: "Compared with the simulation before" });
+  await compared.getByText(/^Succeeded → Custom error 6000/).waitFor();
+  await rpc(node.url, "selkie_setAccount", scene.counter, { fields: { count: "5" } });
+});
+
 test("controls give lamports and tokens, move time and go back", async (context) => {
   const page = await open(context, `/controls?to=${scene.bob}`);
   const card = (name) => page.getByRole("form", { name });
@@ -404,6 +463,11 @@ test("controls give lamports and tokens, move time and go back", async (context)
   assert.ok((await rpc(node.url, "getSlot")) < 500_000);
   await card("Blocks").getByRole("button", { name: "Mine" }).click();
   await page.getByText(/Mined up to slot/).waitFor();
+  const feature = "HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3";
+  await card("Features").getByLabel("Feature").fill(feature);
+  await card("Features").getByLabel("From slot").fill("9000000");
+  await card("Features").getByRole("button", { name: "Activate" }).click();
+  await page.getByText(/is active from the first block at or after slot 9.000.000/).waitFor();
   await card("Faucet").getByLabel("Receiver").fill("nonsense");
   await card("Faucet").getByRole("button", { name: "Airdrop" }).click();
   await page.getByText("The receiver is no address.").waitFor();
@@ -435,6 +499,34 @@ test("the keyboard alone leads to every view", async (context) => {
   await page.getByRole("heading", { level: 1, name: "Account" }).waitFor();
   await press("t");
   await page.locator("html[data-theme]").waitFor({ state: "attached" });
+  // By tabs alone to the steps of the failed transaction, through them, and to its compute units.
+  const tabTo = async (role, name) => {
+    const wanted = page.getByRole(role, { name }).first();
+    await wanted.waitFor();
+    for (let tabs = 0; tabs < 60; tabs++) {
+      if (await wanted.evaluate((it) => it === document.activeElement)) return;
+      await press("Tab");
+    }
+    assert.fail(`${name} is not reached by the keyboard`);
+  };
+  await page.goto(`${base}/tx/${scene.failed}`);
+  await tabTo("link", "Steps");
+  await press("Enter");
+  const step = page.getByRole("textbox", { name: "Step", exact: true });
+  await step.waitFor();
+  const at = await step.inputValue();
+  await press("S");
+  await page.waitForFunction((it) => document.querySelector(".where .step").value !== it, at);
+  await page.goto(`${base}/tx/${scene.failed}`);
+  await tabTo("link", "Compute units");
+  await press("Enter");
+  await page.locator(".flame button").first().waitFor();
+  await press("a");
+  await page.getByRole("button", { name: "All code", pressed: true }).waitFor();
+  await page.goto(`${base}/controls?to=${scene.bob}`);
+  await tabTo("button", "Airdrop");
+  await press("Enter");
+  await page.getByText("Sent 5 SOL").waitFor();
 });
 
 test("what was recorded is opened at its coverage and its compute units", async (context) => {
@@ -492,10 +584,113 @@ test("account data and the fields that a description names are never HTML", asyn
   await rpc(node.url, "selkie_setIdl", owner);
 });
 
+test("the debugger draws the five regions of memory", async (context) => {
+  const page = await open(context, `/debug/${scene.long}?step=2`);
+  const map = page.getByRole("tablist", { name: "Memory map" });
+  await map.getByRole("tab").first().waitFor();
+  for (const at of [0, 1, 2, 3, 4]) await map.getByText(`0x${at ? `${at}00000000` : 0}`, { exact: true }).first().waitFor();
+});
+
+test("names of tokens, logs and symbols of programs are never HTML", async (context) => {
+  const page = await open(context, "/");
+  const mint = execFileSync(SELKIE, ["keygen", "pubkey", "test:bait"], { encoding: "utf8" }).trim();
+  const long = "W".repeat(5000);
+  const data = mintWithMetadata(PAYLOAD + UNSEEN, UNSEEN, long).toString("hex");
+  const owner = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb";
+  await rpc(node.url, "selkie_setAccount", mint, { lamports: 10_000_000_000, owner, data });
+  await page.goto(`${base}/address/${mint}`);
+  await page.getByRole("region", { name: "Data" }).getByText(PAYLOAD + SEEN, { exact: true }).waitFor();
+  const wide = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok((await wide()) <= 0);
+  const bad = await harmful(SELKIE, FOLDER, node.url);
+  await page.goto(`${base}/tx/${bad.signature}`);
+  await page.getByRole("region", { name: "Calls" }).getByText(bad.text).waitFor();
+  await page.goto(`${base}/address/${bad.program}`);
+  await page.getByRole("region", { name: "Instructions" }).getByText(bad.symbol).first().waitFor();
+  await page.goto(`${base}/debug/${bad.signature}`);
+  await page.locator(".code-row").getByText(bad.symbol).first().waitFor();
+  await page.goto(`${base}/flame/${bad.signature}`);
+  await page.locator(".flame button").first().waitFor();
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
+  assert.equal(await page.locator("main img").count(), 0);
+});
+
+test("a page lets no script in and asks no other server", async (context) => {
+  if (PAGES) return;
+  const page = await browser.newPage();
+  context.after(() => page.close());
+  await page.goto(node.url);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  const tried = await page.evaluate(async () => {
+    const attempt = async (work) => {
+      try {
+        await work();
+        return "done";
+      } catch (error) {
+        return error.name;
+      }
+    };
+    const markup = await attempt(() => document.body.insertAdjacentHTML("beforeend", "<b>harm</b>"));
+    const asked = await attempt(() => fetch("http://foreign.example:9/"));
+    const script = await attempt(
+      () =>
+        new Promise((done, failed) => {
+          const it = Object.assign(document.createElement("iframe"), { src: "http://foreign.example:9/" });
+          document.addEventListener("securitypolicyviolation", () => failed(new TypeError("refused")));
+          document.body.append(it);
+        }),
+    );
+    return [markup, asked, script];
+  });
+  assert.deepEqual(tried, ["TypeError", "TypeError", "TypeError"]);
+});
+
+test("pages of other origins can do nothing", async (context) => {
+  if (PAGES) return;
+  const foreign = createServer((_, response) => response.writeHead(200, { "Content-Type": "text/html" }).end("<title>foreign</title>"));
+  await new Promise((done) => foreign.listen(0, "127.0.0.1", done));
+  context.after(() => foreign.close());
+  const page = await browser.newPage();
+  context.after(() => page.close());
+  const port = new URL(node.url).port;
+  const snapshot = () => rpc(node.url, "selkie_snapshot");
+  const first = await snapshot();
+  // From a page elsewhere, and from a name of someone else's that leads to the node itself.
+  for (const address of [`http://foreign.example:${foreign.address().port}/`, `http://foreign.example:${port}/`]) {
+    await page.goto(address);
+    const answers = await page.evaluate(async (url) => {
+      const ask = async (method, type, params = []) => {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+        try {
+          return await (await fetch(url, { method: "POST", headers: { "Content-Type": type }, body })).text();
+        } catch (error) {
+          return error.name;
+        }
+      };
+      const key = "cGfHiC6Kgg3FpFZvgwGcswsCRtp4aBP2fzuXRQPizuN";
+      return [
+        await ask("selkie_snapshot", "application/json"),
+        await ask("selkie_snapshot", "text/plain"),
+        await ask("selkie_setBalance", "application/json", [key, 1]),
+        await ask("selkie_reset", "application/json"),
+        await ask("selkie_debugTransaction", "application/json", [key, { ask: "run" }]),
+      ];
+    }, address.includes(`:${port}/`) ? "/" : node.url);
+    for (const it of answers) assert.ok(!it.includes('"result"'), it);
+  }
+  assert.equal(await snapshot(), first + 1);
+  await page.goto(`http://foreign.example:${foreign.address().port}/`);
+  // Nor can it show the explorer in a frame of its own.
+  const refused = page.waitForEvent("console", (it) => it.text().includes("frame-ancestors"));
+  await page.evaluate((url) => document.body.append(Object.assign(document.createElement("iframe"), { src: url })), node.url);
+  await refused;
+});
+
 test("text of clients is never HTML", async (context) => {
   const page = await open(context, `/tx/${scene.memo}`);
   await page.getByRole("button", { name: "Open all" }).click();
   await page.getByText(PAYLOAD).first().waitFor();
+  assert.ok(!(await page.locator("body").innerText()).match(/[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069]/));
   for (const path of ["/", `/debug/${scene.memo}`, `/flame/${scene.memo}`, `/debug/${encodeURIComponent(PAYLOAD)}`, `/?filter=${encodeURIComponent(PAYLOAD)}`, `/inspector?transaction=${encodeURIComponent(PAYLOAD)}`, `/address/${encodeURIComponent(PAYLOAD)}`]) {
     await page.goto(base + path);
     await page.getByRole("heading", { level: 1 }).or(page.getByRole("alert")).first().waitFor();
@@ -562,6 +757,7 @@ test("what was recorded is opened without a node", async (context) => {
 for (const colorScheme of ["light", "dark"]) {
   for (const width of [1280, 360]) {
     test(`views are accessible and fit into ${width} pixels, ${colorScheme}`, async (context) => {
+      const { slot } = await rpc(node.url, "getTransaction", scene.tokens, { encoding: "json" });
       const paths = {
         live: "/",
         failed: `/tx/${scene.failed}`,
@@ -574,6 +770,7 @@ for (const colorScheme of ["light", "dark"]) {
         tally: `/address/${scene.tally}`,
         counter: `/address/${scene.counter}`,
         blocks: "/blocks",
+        block: `/block/${slot}`,
         inspector: `/inspector?transaction=${encodeURIComponent(raw)}`,
         controls: "/controls",
       };

@@ -14,13 +14,13 @@ const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-s
 
 const PICTURES = [
   { name: "explorer-failure", path: `/tx/${scene.failed}`, there: ".source .here", height: 630 },
-  { name: "explorer-debugger", path: `/debug/${scene.failed}`, there: ".code-row.here code", height: 740, colorScheme: "dark" },
+  { name: "explorer-debugger", path: `/debug/${scene.failed}`, there: ".code-row.here code", width: 1060, height: 806, colorScheme: "dark" },
   { name: "explorer-flame", path: `/flame/${scene.tokens}`, there: ".flame button", height: 520 },
   { name: "explorer-calls", path: `/tx/${scene.tokens}`, there: ".call-line", height: 832 },
 ];
 
-for (const { name, path, there, height, colorScheme = "light" } of PICTURES) {
-  const page = await browser.newPage({ viewport: { width: 1200, height }, colorScheme, reducedMotion: "reduce" });
+for (const { name, path, there, width = 1200, height, colorScheme = "light" } of PICTURES) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme, reducedMotion: "reduce" });
   await page.goto(node.url + path);
   await page.locator(there).first().waitFor();
   await page.waitForLoadState("networkidle");

@@ -170,6 +170,60 @@ test("data and accounts are built in the form", async (context) => {
   await page.getByText("many is not a whole number").first().waitFor();
 });
 
+test("the tutorial's program with handlers gives what it says", async (context) => {
+  const page = await open(context);
+  await source(page).fill("; nothing\n.globl entrypoint\nentrypoint:\n  mov64 r0, 0\n  exit\n");
+  await units(page, 2);
+  await source(page).fill(`.equ INSTRUCTION_DATA_LEN, 0x2868
+.equ INSTRUCTION_DATA, 0x2870
+.globl entrypoint
+entrypoint:
+  ldxdw r2, [r1 + INSTRUCTION_DATA_LEN]
+  jne r2, 9, bad_ix_data
+  ldxb r4, [r1 + INSTRUCTION_DATA + 0]
+  jeq r4, 0x0, handler_a
+  jeq r4, 0x1, handler_b
+  ja bad_ix_data
+handler_a:
+  mov64 r0, 0
+  exit
+handler_b:
+  mov64 r0, 0
+  exit
+bad_ix_data:
+  mov64 r0, 2
+  exit
+`);
+  await page.getByRole("button", { name: "Add an account" }).click();
+  const data = page.getByRole("group", { name: "instruction data", exact: true });
+  await data.getByRole("button", { name: /Add a value/ }).click();
+  await page.getByRole("combobox", { name: "Type of part 1 of the instruction data" }).selectOption("u8");
+  await part(page, 1).fill("1");
+  await result(page).getByRole("heading", { name: "custom program error: 0x2" }).waitFor();
+  await data.getByRole("button", { name: /Add a value/ }).click();
+  await units(page, 7);
+  await result(page).getByText("Succeeded").waitFor();
+  await part(page, 1).fill("0");
+  await units(page, 6);
+  await part(page, 1).fill("2");
+  await result(page).getByRole("heading", { name: "custom program error: 0x2" }).waitFor();
+});
+
+test("values of each kind are data", async (context) => {
+  const page = await open(context);
+  await source(page).fill("mov64 r0, 0\nexit\n");
+  const data = page.getByRole("group", { name: "instruction data", exact: true });
+  const kinds = [["u8", "255"], ["u16", "1"], ["u32", "1"], ["u64", "18446744073709551615"], ["i64", "-1"], ["bool", "true"], ["key", ""], ["str", "é"], ["hex", "0x00ff"], ["zeros", "3"]];
+  for (const [index, [kind, value]] of kinds.entries()) {
+    await data.getByRole("button", { name: /Add a value/ }).click();
+    await page.getByRole("combobox", { name: `Type of part ${index + 1} of the instruction data` }).selectOption(kind);
+    await part(page, index + 1).fill(value);
+  }
+  await data.getByText("63 bytes").waitFor();
+  await part(page, 1).fill("256");
+  await data.getByText("u8 is from 0 to 255").waitFor();
+});
+
 test("programs call others", async (context) => {
   const page = await open(context);
   await example(page, "Transfer");

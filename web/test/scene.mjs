@@ -8,6 +8,59 @@ import { join } from "node:path";
 /** Text that does harm wherever it is taken as HTML. */
 export const PAYLOAD = `<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>`;
 
+/** Characters that turn text around, steer terminals or are not drawn, and what pages show of them. */
+export const UNSEEN = "\u202etxt.exe\u001b[31m\u0007\u2066";
+export const SEEN = "\\u202etxt.exe\\u001b[31m\\u0007\\u2066";
+
+/** A program whose log and whose function's name would be harmful as HTML. */
+export async function harmful(selkie, folder, url) {
+  // Where the payer's key is.
+  const home = join(folder, "client");
+  const symbol = "<img/src=x/onerror=window.harmed=1//>";
+  const word = "a".repeat(symbol.length);
+  const text = `${PAYLOAD.replaceAll('"', "'")}`;
+  const source = `.globl entrypoint
+entrypoint:
+  lddw r1, text
+  mov64 r2, ${text.length}
+  call sol_log_
+  call ${word}
+  exit
+${word}:
+  mov64 r0, 0
+  exit
+.rodata
+text: .ascii "${text}"
+`;
+  writeFileSync(join(home, "harmful.s"), source);
+  execFileSync(selkie, ["build", "harmful.s"], { cwd: home, stdio: "pipe" });
+  const elf = Buffer.from(readFileSync(join(home, "harmful.so")).toString("latin1").replaceAll(word, symbol), "latin1");
+  // The node reads symbols of files that it finds, as well.
+  writeFileSync(join(home, "harmful.so"), elf);
+  const program = execFileSync(selkie, ["keygen", "pubkey", "test:harmful"], { encoding: "utf8" }).trim();
+  await rpc(url, "selkie_setProgram", program, elf.toString("base64"));
+  const sent = execFileSync(selkie, ["send", "--program", program, "-d", "0x", "--url", url, "--json"], { cwd: home, encoding: "utf8" });
+  return { program, symbol, text, signature: JSON.parse(sent.trim().split("\n").at(-1)).signature };
+}
+
+/** The data of a mint of Token-2022 with metadata. */
+export function mintWithMetadata(name, symbol, uri) {
+  const text = (it) => {
+    const bytes = Buffer.from(it);
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  };
+  const base = Buffer.alloc(166);
+  base[45] = 1; // initialized
+  base[165] = 1; // a mint
+  const value = Buffer.concat([Buffer.alloc(64), text(name), text(symbol), text(uri), Buffer.alloc(4)]);
+  const head = Buffer.alloc(4);
+  head.writeUInt16LE(19, 0);
+  head.writeUInt16LE(value.length, 2);
+  return Buffer.concat([base, head, value]);
+}
+
 /** A program that counts, in four instructions each time. */
 export const counting = (times) => `.globl entrypoint
 entrypoint:
@@ -71,8 +124,8 @@ export async function play(selkie, folder, url) {
   run("token", "mint", "gold", "100");
   const tokens = run("token", "transfer", "gold", "1.25", "test:bob").signature;
   run("token", "create-mint", "silver", "--program", "token-2022");
-  run("token", "mint", "silver", "5", "test:alice");
-  const memo = run("send", "-P", "memo", "-d", `0x${Buffer.from(PAYLOAD).toString("hex")}`).signature;
+  const silver = run("token", "mint", "silver", "5", "test:alice").signature;
+  const memo = run("send", "-P", "memo", "-d", `0x${Buffer.from(PAYLOAD + UNSEEN).toString("hex")}`).signature;
   const program = run("deploy", join(folder, "payout.so")).program;
   const amount = Buffer.alloc(24);
   amount.writeBigUInt64LE(1_000_000n);
@@ -94,5 +147,5 @@ export async function play(selkie, folder, url) {
   const opened = anchor("-a", "test:counter:ws", "payer:ws", "system", "-d", "anchor:open");
   const added = anchor("-a", "test:counter:w", "payer:s", "-d", "anchor:add,u64:5");
   const overflow = anchor("-a", "test:counter:w", "payer:s", "-d", `anchor:add,u64:${2n ** 64n - 1n}`);
-  return { tally, counter, opened, added, overflow, long, alice, bob, pool, mint, transfer, tokens, memo, program, failed, unread };
+  return { silver, tally, counter, opened, added, overflow, long, alice, bob, pool, mint, transfer, tokens, memo, program, failed, unread };
 }

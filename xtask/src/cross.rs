@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{ports, repository, steps::cargo_command, toolchains::provide, wheel::Venv};
+use crate::{ports, repository, steps::cargo_command, toolchains::provide, venv::Venv};
 
 /// How a program or library is linked.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -33,6 +33,7 @@ mod steps;
 mod tidy;
 mod toolchains;
 mod upstream;
+mod venv;
 mod vscode;
 mod walk;
 mod walkthroughs;

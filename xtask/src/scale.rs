@@ -17,7 +17,8 @@ use anyhow::{Context, Result, bail};
 use crate::{
     repository, say,
     steps::{built, cargo, compiler, step, succeed},
-    wheel::{self, Venv},
+    venv::Venv,
+    wheel,
 };
 
 /// What the tests of the package need besides it.

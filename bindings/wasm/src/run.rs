@@ -8,6 +8,7 @@ use selkie::{AccountSharedData, Pubkey, ReadableAccount as _, Svm};
 use selkie_debug::{History, PathMap, Session};
 use selkie_inspect::SourceMap;
 use selkie_isa::failure::{Failure, OrFailure as _};
+use selkie_layout::{account::Layout, place, program};
 use selkie_replay::{DebugFiles, ReachedStep, ReplayFile, Timeline, Visitor};
 use selkie_report::explain;
 use serde_json::{Value, json};
@@ -44,6 +45,7 @@ impl Run {
             json!({
                 "after": it.after().map(account),
                 "before": it.before.as_ref().map(account),
+                "fields": fields(it.before.as_ref(), it.after()),
                 "key": it.key.to_string(),
             })
         });
@@ -106,6 +108,16 @@ fn account(it: &AccountSharedData) -> Value {
         "lamports": it.lamports().to_string(),
         "owner": it.owner().to_string(),
     })
+}
+
+/// Returns the fields of an account that changed, if its program is a well-known one.
+fn fields(before: Option<&AccountSharedData>, after: Option<&AccountSharedData>) -> Vec<Value> {
+    fn side(account: Option<&AccountSharedData>) -> Option<(&Layout, &[u8])> {
+        let account = account?;
+        Some((program::account(account.owner(), account.data())?, account.data()))
+    }
+    let changed = place::changes(side(before), side(after)).into_iter();
+    changed.map(|it| json!({ "after": it.after, "before": it.before, "path": it.path })).collect()
 }
 
 /// Counts the executions of each slot of a program, and the units until its next step.

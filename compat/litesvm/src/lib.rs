@@ -95,6 +95,17 @@ impl LiteSVM {
             .with_blockhash_check(true)
     }
 
+    /// Creates the same chain, which writes the registers of every invocation if wanted: to the folder of
+    /// `SBF_TRACE_DIR`, and without that variable to `target/sbf/trace`.
+    #[must_use]
+    pub fn new_debuggable(enable_register_tracing: bool) -> Self {
+        let mut svm = Self::new();
+        if enable_register_tracing {
+            svm.svm_mut().write_registers();
+        }
+        svm
+    }
+
     /// Returns the chain beneath, which LiteSVM does not have.
     #[must_use]
     pub fn svm(&self) -> &Svm {

@@ -144,6 +144,24 @@ impl Mollusk {
         mollusk
     }
 
+    /// Creates the same, which writes the registers of every invocation if wanted: to the folder of
+    /// `SBF_TRACE_DIR`, and without that variable to `target/sbf/trace`.
+    ///
+    /// # Panics
+    /// As [`Mollusk::new`].
+    #[must_use]
+    pub fn new_debuggable(
+        program_id: &Pubkey,
+        program_name: &str,
+        enable_register_tracing: bool,
+    ) -> Self {
+        let mollusk = Self::new(program_id, program_name);
+        if enable_register_tracing {
+            mollusk.program_cache.svm.borrow_mut().write_registers();
+        }
+        mollusk
+    }
+
     /// Adds a program of loader v3, whose file is searched for as by [`Mollusk::new`].
     ///
     /// # Panics

@@ -48,7 +48,7 @@ pub(crate) struct Advance<'h, A> {
     pub(crate) stakes: Arc<Stakes>,
     pub(crate) slot_times: SlotTimes,
     pub(crate) is_alpenglow: bool,
-    pub(crate) pending: Option<Arc<Pending>>,
+    pub(crate) pending: Option<Pending>,
     pub(crate) rewards: Vec<Reward>,
     pub(crate) accounts: &'h mut A,
 }
@@ -99,8 +99,12 @@ impl<A: HeadAccounts> Advance<'_, A> {
     fn prepare(&mut self, passed: Range<u64>, blockhashes: &mut BlockhashQueue) -> Hash {
         let epoch_before = self.schedule.get_epoch(self.before.slot);
         let begins_epoch = epoch_before < self.schedule.get_epoch(self.slot);
+        let is_cut_off = begins_epoch && self.step.between == Between::Skipped;
         self.recall_rewards();
-        self.continue_rewards();
+        // What an epoch could not pay in its blocks is lost, as in agave.
+        if !is_cut_off {
+            self.continue_rewards();
+        }
         let supply = if begins_epoch { self.capitalization() } else { 0 };
         if begins_epoch {
             self.activate_features(self.boundary());

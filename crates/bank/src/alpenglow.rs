@@ -140,7 +140,8 @@ pub struct Footer {
     /// When the block ended, in nanoseconds since the Unix epoch: the nearest time within
     /// [`time_bounds`] counts.
     pub nanoseconds: Option<i64>,
-    /// The vote account of the block's leader, which receives half of what others earn.
+    /// The vote account of the block's leader. It receives half of what others earn, and says who receives
+    /// the block's fees, also before Alpenglow (SIMD-0232, SIMD-0123). One without stake says nothing.
     pub leader: Pubkey,
     /// Who voted for a slot, by the certificates of rewards.
     pub rewarded: Option<Certified>,

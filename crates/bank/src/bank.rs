@@ -81,8 +81,8 @@ pub(crate) struct Working {
     pub(crate) signatures: u64,
     pub(crate) signature_bytes: Vec<[u8; 64]>,
     pub(crate) fees: Fee,
-    /// What the collector received of them.
-    pub(crate) collected: Option<Reward>,
+    /// Who received them: the collector, and the vote account for its delegators.
+    pub(crate) collected: Vec<Reward>,
 }
 
 /// The results of freezing a bank.
@@ -298,7 +298,7 @@ impl Bank {
     /// and the rewards of stakes, and once the bank is frozen what the collector received of the fees.
     #[must_use]
     pub fn rewards(&self) -> Vec<Reward> {
-        self.head.rewards.iter().copied().chain(self.read().collected).collect()
+        self.head.rewards.iter().copied().chain(self.read().collected.iter().copied()).collect()
     }
 
     /// Returns in how many blocks after this one stakes are rewarded, if this is the first block of an

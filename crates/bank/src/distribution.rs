@@ -1,15 +1,16 @@
 //! Rewards in the blocks of an epoch: computed and begun in its first one, distributed in those after it
 //! (agave 4.4: `partitioned_epoch_rewards/distribution.rs`).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
+use selkie_builtins::vote_account::take_pending_rewards;
 use selkie_layout::stake::{CREDITS_OBSERVED, DEACTIVATION_EPOCH, DELEGATED_STAKE};
 use selkie_svm::{
     AccountSharedData, Feature, Pubkey, ReadableAccount, RewardKind,
     sysvars::{EpochRewards, minimum_balance},
 };
 use solana_account::WritableAccount;
-use solana_sdk_ids::{incinerator, stake, sysvar};
+use solana_sdk_ids::{incinerator, stake, sysvar, vote};
 
 use crate::{
     advance::Advance,
@@ -34,6 +35,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
             has_collectors: has(Feature::CustomCommissionCollector),
             adjusts_for_rent: has(Feature::RelaxMinBalanceCheck),
             skips_inactive: active_since(self.accounts, &SKIP_INACTIVE).is_some(),
+            shares_fees: has(Feature::BlockRevenueSharing),
         }
     }
 
@@ -76,11 +78,11 @@ impl<A: HeadAccounts> Advance<'_, A> {
         let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
         let admitted = stakes.admitted(epoch.saturating_add(1), &history);
         let mut delegated = stakes.delegated(epoch, &history);
-        delegated.retain(|voter, _| admitted.contains_key(voter));
         let kind = self.kind(epoch);
         let inflation = if kind == EpochKind::Tower {
             self.inflation(self.capitalization(), epoch)
         } else {
+            delegated.retain(|voter, _| admitted.contains_key(voter));
             let account = delegated_stakes(epoch, &delegated, &self.rent);
             self.put(DELEGATED_STAKES, account);
             let recorded = VoteRewards::read(self.accounts).and_then(|all| all.of(epoch));
@@ -98,7 +100,8 @@ impl<A: HeadAccounts> Advance<'_, A> {
             delegated: &delegated,
             rules: self.rules(),
         };
-        inputs.calculate()
+        let calculation = inputs.calculate();
+        Calculation { delegated, ..calculation }
     }
 
     /// Lets the vote accounts that are newly admitted to epochs pay for it: to the incinerator, which
@@ -133,7 +136,13 @@ impl<A: HeadAccounts> Advance<'_, A> {
 
     /// Pays the commissions, and starts the distribution to stake accounts. If its blocks have passed,
     /// or the step says so, they are paid at once. `supply` is the capitalization of the parent.
-    pub(crate) fn begin_rewards(&mut self, calculation: &Calculation, supply: u64) {
+    pub(crate) fn begin_rewards(
+        &mut self,
+        calculation: &Calculation,
+        stakes: &StakeAccounts,
+        supply: u64,
+    ) {
+        let of_fees = self.sweep(stakes, &calculation.delegated);
         let (paid, burned) = self.pay_commissions(calculation);
         let rewards = EpochRewards {
             distribution_starting_block_height: self.first_height().saturating_add(1),
@@ -145,8 +154,9 @@ impl<A: HeadAccounts> Advance<'_, A> {
             active: true,
         };
         self.set_sysvar(sysvar::epoch_rewards::ID, sysvars::epoch_rewards(&rewards));
+        self.change_undistributed(|lamports| lamports.saturating_add(of_fees));
         let epoch = self.schedule.get_epoch(self.before.slot);
-        self.pending = Some(Arc::new(Pending::new(epoch, &calculation.stakes, &rewards)));
+        self.pending = Some(Pending::new(epoch, &calculation.stakes, &rewards));
         self.update_vote_rewards(supply.saturating_add(paid), calculation);
         let (_, index) = self.schedule.get_epoch_and_slot_index(self.slot);
         let has_passed = index > 0 && self.step.between != Between::Skipped;
@@ -200,6 +210,40 @@ impl<A: HeadAccounts> Advance<'_, A> {
         (paid, burned)
     }
 
+    /// Takes what vote accounts hold of fees for their delegators, and returns it. A validator without stake
+    /// in the rewarded epoch keeps it (SIMD-0123; agave: `sweep_vote_account`).
+    fn sweep(&mut self, stakes: &StakeAccounts, delegated: &BTreeMap<Pubkey, u64>) -> u64 {
+        if !self.features.has(Feature::BlockRevenueSharing) {
+            return 0;
+        }
+        let mut total = 0_u64;
+        for voter in stakes.votes.keys() {
+            let account = self.account(voter).filter(|it| *it.owner() == vote::ID);
+            let Some(mut account) = account else { continue };
+            let pending = take_pending_rewards(account.data_as_mut_slice()).unwrap_or(0);
+            if pending == 0 {
+                continue;
+            }
+            if delegated.get(voter) != Some(&0) {
+                account.set_lamports(account.lamports().saturating_sub(pending));
+                total = total.saturating_add(pending);
+            }
+            self.put(*voter, account);
+        }
+        total
+    }
+
+    /// Changes the lamports of the account of [`EpochRewards`], which holds the fees that stakes are still
+    /// to receive.
+    fn change_undistributed(&mut self, change: impl FnOnce(u64) -> u64) {
+        let Some(mut account) = self.account(&sysvar::epoch_rewards::ID) else { return };
+        let lamports = change(account.lamports());
+        if lamports != account.lamports() {
+            account.set_lamports(lamports);
+            self.put(sysvar::epoch_rewards::ID, account);
+        }
+    }
+
     /// Notes what validators can earn in the epoch that begins, once the gate of Alpenglow is active.
     fn update_vote_rewards(&mut self, supply: u64, calculation: &Calculation) {
         if active_since(self.accounts, &alpenglow::GATE).is_none() {
@@ -214,11 +258,12 @@ impl<A: HeadAccounts> Advance<'_, A> {
         self.put(VOTE_REWARDS, account);
     }
 
-    /// Distributes what is due in this block, and in those that have passed since the parent.
+    /// Distributes what is due in this block, and in those that have passed since the parent: the
+    /// partition of each block height.
     pub(crate) fn continue_rewards(&mut self) {
         let Some(rewards) = self.epoch_rewards().filter(|rewards| rewards.active) else { return };
         let start = rewards.distribution_starting_block_height;
-        // Blocks that do not count in the height have the parent's, and distribute all the same.
+        // Blocks that do not count in the height have the parent's, and pay the next partition all the same.
         let first = self.before.block_height.saturating_add(1);
         let height = first.max(self.block_height);
         if height < start {
@@ -226,29 +271,35 @@ impl<A: HeadAccounts> Advance<'_, A> {
         }
         let index =
             |height: u64| usize::try_from(height.saturating_sub(start)).unwrap_or(usize::MAX);
-        self.distribute(index(first)..index(height).saturating_add(1));
-        if height.saturating_add(1) >= start.saturating_add(rewards.num_partitions) {
+        let paid = self.pending.as_ref().map_or(0, |it| it.paid).max(index(first));
+        let due = index(height).max(paid).saturating_add(1);
+        self.distribute(paid..due);
+        if due as u64 >= rewards.num_partitions {
             self.finish_distribution();
         }
     }
 
     /// Pays the stake accounts of some partitions.
     fn distribute(&mut self, partitions: core::ops::Range<usize>) {
-        let Some(pending) = self.pending.clone() else { return };
+        let Some(pending) = &mut self.pending else { return };
+        pending.paid = partitions.end;
+        let pending = pending.clone();
         let end = partitions.end.min(pending.partitions.len());
         let due = pending.partitions.get(partitions.start.min(end)..end).unwrap_or_default();
         let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
         let epoch = self.schedule.get_epoch(self.slot);
-        let mut total = 0_u64;
+        let (mut total, mut of_fees) = (0_u64, 0_u64);
         for reward in due.iter().flatten() {
             total = total.saturating_add(reward.lamports);
+            of_fees = of_fees.saturating_add(reward.of_fees);
+            let received = reward.lamports.saturating_add(reward.of_fees);
             let Some(account) = self.rewarded(reward, pending.epoch) else { continue };
-            if reward.lamports > 0 {
+            if received > 0 {
                 let kind = match StakeAccounts::effective(account.data(), epoch, &history) {
                     0 => RewardKind::DeactivatedStake,
                     _ => RewardKind::Staking,
                 };
-                let paid = Reward::received(reward.key, kind, reward.lamports, account.lamports());
+                let paid = Reward::received(reward.key, kind, received, account.lamports());
                 self.rewards.push(Reward { commission_bps: reward.commission_bps, ..paid });
             }
             self.put(reward.key, account);
@@ -256,6 +307,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
         if let Some(mut rewards) = self.epoch_rewards() {
             rewards.distributed_rewards = rewards.distributed_rewards.saturating_add(total);
             self.set_sysvar(sysvar::epoch_rewards::ID, sysvars::epoch_rewards(&rewards));
+            self.change_undistributed(|lamports| lamports.saturating_sub(of_fees));
         }
     }
 
@@ -266,7 +318,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
         if !StakeAccounts::is_delegated(account.data()) {
             return None;
         }
-        account.checked_add_lamports(reward.lamports).ok()?;
+        account.checked_add_lamports(reward.lamports.checked_add(reward.of_fees)?).ok()?;
         let (mut delegated, mut deactivation) = (reward.stake, reward.deactivation_epoch);
         if self.features.has(Feature::RelaxMinBalanceCheck) {
             let minimum = minimum_balance(&self.rent, account.data().len());
@@ -282,7 +334,11 @@ impl<A: HeadAccounts> Advance<'_, A> {
         Some(account)
     }
 
+    /// Ends the distribution. Fees that were not distributed are burned.
     fn finish_distribution(&mut self) {
+        if self.features.has(Feature::BlockRevenueSharing) {
+            self.change_undistributed(|_| 1);
+        }
         if let Some(rewards) = self.epoch_rewards() {
             let data = sysvars::epoch_rewards(&EpochRewards { active: false, ..rewards });
             self.set_sysvar(sysvar::epoch_rewards::ID, data);
@@ -305,12 +361,15 @@ impl<A: HeadAccounts> Advance<'_, A> {
         let epoch = time::schedule(&self.before.environment.sysvars).get_epoch(self.before.slot);
         let epoch = epoch.saturating_sub(1);
         let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
-        // The vote accounts were admitted when the distribution began, by what they held then.
-        let admitted: BTreeMap<Pubkey, u64> = {
-            let epoch = self.schedule.get_leader_schedule_epoch(self.before.slot);
-            self.stakes.of(epoch).vote_accounts.clone()
-        };
-        stakes.votes.values_mut().for_each(|(vote, _)| vote.forget_credits_after(epoch));
+        // The vote accounts were admitted when the distribution began, by what they held and said then.
+        let leader_epoch = self.schedule.get_leader_schedule_epoch(self.before.slot);
+        let admitted = self.stakes.of(leader_epoch).vote_accounts.clone();
+        for (voter, (vote, _)) in &mut stakes.votes {
+            vote.forget_credits_after(epoch);
+            if let Some(terms) = self.stakes.terms(leader_epoch, voter) {
+                vote.set_terms(terms.commission_bps, terms.pending_rewards);
+            }
+        }
         let delegated = read_delegated_stakes(self.accounts, epoch).unwrap_or_default();
         let kind = self.kind(epoch);
         let inputs = Inputs {
@@ -331,6 +390,6 @@ impl<A: HeadAccounts> Advance<'_, A> {
         } else {
             inputs.calculate_by(rewards.total_points)
         };
-        self.pending = Some(Arc::new(Pending::new(epoch, &calculation.stakes, &rewards)));
+        self.pending = Some(Pending::new(epoch, &calculation.stakes, &rewards));
     }
 }

@@ -130,7 +130,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
         let rewards = begins_epoch.then(|| self.calculate_rewards(&accounts));
         self.pay_admission(&accounts);
         if let Some(rewards) = rewards {
-            self.begin_rewards(&rewards, supply);
+            self.begin_rewards(&rewards, &accounts, supply);
         }
     }
 

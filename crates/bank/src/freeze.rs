@@ -3,10 +3,12 @@
 
 use std::{sync::PoisonError, thread};
 
-use selkie_svm::{AccountSharedData, AccountStore, Pubkey, ReadableAccount, RewardKind};
+use selkie_builtins::vote_account::add_pending_rewards;
+use selkie_svm::{AccountSharedData, AccountStore, Feature, Pubkey, ReadableAccount, RewardKind};
 use sha2::{Digest, Sha256};
+use solana_account::WritableAccount;
 use solana_hash::Hash;
-use solana_sdk_ids::sysvar;
+use solana_sdk_ids::{sysvar, vote};
 
 use crate::{
     accounts::BankAccounts,
@@ -15,7 +17,7 @@ use crate::{
     error::BankError,
     lattice::LatticeHash,
     phase::Phase,
-    rewards::{Reward, credited},
+    rewards::{self, BASIS_POINTS, Reward, credited},
     time,
 };
 
@@ -57,7 +59,8 @@ impl Bank {
     }
 
     /// Freezes the bank with a footer, whose certificates change vote accounts: votes, roots, and the
-    /// lamports that they earned as credits. It has no effect before the migration to Alpenglow.
+    /// lamports that they earned as credits. Before the migration to Alpenglow its leader alone has an
+    /// effect.
     ///
     /// # Errors
     /// If the bank is dead or before the root.
@@ -71,7 +74,7 @@ impl Bank {
         if let Some(frozen) = self.frozen.get() {
             return Ok(frozen.hash);
         }
-        self.distribute_fees(&mut working);
+        self.distribute_fees(&mut working, &footer.leader);
         let blockhash = blockhash.unwrap_or_else(|| self.last_entry(&working));
         let Working { blockhash_queue, changed, .. } = &mut *working;
         let accounts = &mut BankAccounts::new(&self.shared.accounts, &self.ancestors, changed);
@@ -98,19 +101,51 @@ impl Bank {
         }
     }
 
-    /// Burns half of the signature fees; pays the rest and the priority fees to the collector.
-    fn distribute_fees(&self, working: &mut Working) {
+    /// Burns half of the signature fees. The rest and the priority fees go to the collector that the
+    /// leader's vote account has chosen, or to that of the options; of them its delegators receive a part
+    /// (SIMD-0123). Fees that an account cannot receive are burned.
+    fn distribute_fees(&self, working: &mut Working, leader: &Pubkey) {
         let fees = working.fees;
         let burned = fees.signatures.saturating_mul(BURNED_PERCENT) / 100;
         let kept = fees.signatures.saturating_sub(burned).saturating_add(fees.priority);
-        let Some(collector) = self.collector.filter(|_| kept > 0) else { return };
-        let account = self.view().account(&collector).unwrap_or_default();
-        let environment = self.environment();
-        let rent = environment.rent();
-        if let Some(account) = credited(&collector, account, kept, environment.features, &rent) {
-            let (kind, balance) = (RewardKind::Fee, account.lamports());
-            working.collected = Some(Reward::received(collector, kind, kept, balance));
-            self.put(working, collector, account);
+        let features = self.environment().features;
+        let epoch = time::schedule(&self.environment().sysvars).get_epoch(self.slot());
+        let terms = self.head.stakes.terms(epoch, leader);
+        let terms = terms.filter(|_| features.has(Feature::CustomCommissionCollector));
+        let collector = terms.map(|it| it.block_collector).or(self.collector);
+        let bps = terms.map_or(BASIS_POINTS, |it| it.block_commission_bps.min(BASIS_POINTS));
+        let shares = features.has(Feature::BlockRevenueSharing);
+        let of_leader = if shares { rewards::part(kept, bps) } else { kept };
+        if let Some(collector) = collector {
+            self.deposit(working, collector, of_leader, |account| {
+                if collector == *leader {
+                    let mut account = account;
+                    return account.checked_add_lamports(of_leader).is_ok().then_some(account);
+                }
+                credited(&collector, account, of_leader, features, &self.environment().rent())
+            });
+        }
+        let of_delegators = kept.saturating_sub(of_leader);
+        self.deposit(working, *leader, of_delegators, |mut account| {
+            let is_vote = *account.owner() == vote::ID;
+            add_pending_rewards(account.data_as_mut_slice(), of_delegators).filter(|()| is_vote)?;
+            account.checked_add_lamports(of_delegators).is_ok().then_some(account)
+        });
+    }
+
+    /// Stores an account that received fees, if it can.
+    fn deposit(
+        &self,
+        working: &mut Working,
+        key: Pubkey,
+        lamports: u64,
+        receive: impl FnOnce(AccountSharedData) -> Option<AccountSharedData>,
+    ) {
+        let account = self.view().account(&key).unwrap_or_default();
+        if let Some(account) = (lamports > 0).then(|| receive(account)).flatten() {
+            let balance = account.lamports();
+            working.collected.push(Reward::received(key, RewardKind::Fee, lamports, balance));
+            self.put(working, key, account);
         }
     }
 

@@ -53,7 +53,7 @@ pub struct Head {
     /// How long slots last.
     pub slot_times: SlotTimes,
     /// The rewards of stake accounts that later blocks distribute.
-    pub(crate) pending: Option<Arc<Pending>>,
+    pub(crate) pending: Option<Pending>,
     /// What the runtime paid and took when the slot began.
     pub(crate) rewards: Vec<Reward>,
     /// The slots in which the cluster was restarted, in ascending order.

@@ -91,7 +91,7 @@ pub use crate::{
     options::{BankOptions, Options},
     process::Outcome,
     slot_time::{RAISE_BLOCK_LIMITS_TO_100M, SlotParameters, SlotTimes, slot_time_gates},
-    stakes::{MAINNET_STAKE, StakeAccounts, Stakes},
+    stakes::{MAINNET_STAKE, StakeAccounts, Stakes, Terms},
     state::{Genesis, State},
     step::{Between, Distribution, Step},
 };

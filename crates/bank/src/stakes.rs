@@ -46,9 +46,22 @@ pub struct Stakes {
     /// The stakes by the epoch in which they count. They are taken when the leader schedule of that
     /// epoch is computed, usually at the start of the previous epoch.
     pub epochs: BTreeMap<u64, EpochStake>,
-    /// The commissions of these vote accounts at that time, in basis points: they hold for the rewards
-    /// of that epoch, so that a validator cannot raise them shortly before.
-    pub commissions: BTreeMap<u64, BTreeMap<Pubkey, u16>>,
+    /// What these vote accounts said at that time.
+    pub terms: BTreeMap<u64, BTreeMap<Pubkey, Terms>>,
+}
+
+/// What a vote account said when the stakes of an epoch were taken. It holds for the rewards and fees of
+/// that epoch, so that a validator cannot raise commissions shortly before.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Terms {
+    /// The commission of inflation rewards, in basis points.
+    pub commission_bps: u16,
+    /// The leader's part of the fees of its blocks, in basis points (SIMD-0123).
+    pub block_commission_bps: u16,
+    /// Who receives it (SIMD-0232).
+    pub block_collector: Pubkey,
+    /// The lamports that delegators were still to receive of fees.
+    pub pending_rewards: u64,
 }
 
 impl Stakes {
@@ -78,18 +91,22 @@ impl Stakes {
         if !self.epochs.contains_key(&epoch) {
             let oldest = oldest_kept(epoch);
             self.epochs.retain(|epoch, _| *epoch >= oldest);
-            self.commissions.retain(|epoch, _| *epoch >= oldest);
+            self.terms.retain(|epoch, _| *epoch >= oldest);
             let stake = stake();
-            let commissions = accounts.commissions(&stake);
-            self.commissions.insert(epoch, commissions);
+            self.terms.insert(epoch, accounts.terms(&stake));
             self.epochs.insert(epoch, stake);
         }
+    }
+
+    /// Returns what a vote account said when the stakes of an epoch were recorded.
+    pub(crate) fn terms(&self, epoch: u64, voter: &Pubkey) -> Option<&Terms> {
+        self.terms.get(&epoch)?.get(voter)
     }
 
     /// Returns the commission of a vote account for the rewards of an epoch: that of when the stakes of
     /// the epoch were recorded, else that of when those of the next one were (SIMD-0249).
     pub(crate) fn commission(&self, epoch: u64, voter: &Pubkey) -> Option<u16> {
-        let of = |epoch: u64| self.commissions.get(&epoch)?.get(voter).copied();
+        let of = |epoch: u64| self.terms(epoch, voter).map(|it| it.commission_bps);
         of(epoch).or_else(|| of(epoch.saturating_add(1)))
     }
 
@@ -211,8 +228,9 @@ impl StakeAccounts {
     /// Reads the stake accounts and vote accounts among `accounts`.
     ///
     /// A vote account counts in `sol_get_epoch_stake` if it has a BLS key, is rent-exempt, and can pay
-    /// for its `admission` to an epoch, in lamports (agave: `clone_and_filter_for_vat`, SIMD-0357). In
-    /// the stake history all delegations count.
+    /// for its `admission` to an epoch, in lamports, besides what its delegators are still to receive
+    /// (agave: `clone_and_filter_for_vat`, SIMD-0357, SIMD-0123). In the stake history all delegations
+    /// count.
     #[must_use]
     pub fn new<'a>(
         accounts: impl IntoIterator<Item = (&'a Pubkey, &'a AccountSharedData)>,
@@ -245,7 +263,9 @@ impl StakeAccounts {
                 && let Some(vote) = VoteAccount::read(key, account.data())
             {
                 let has_key = bytes == VOTE_ACCOUNT_BYTES && vote.has_bls_key();
-                if has_key && lamports >= minimum {
+                let shares = features.has(Feature::BlockRevenueSharing);
+                let pending = if shares { vote.pending_rewards() } else { 0 };
+                if has_key && lamports.saturating_sub(pending) >= minimum {
                     all.voters.insert(*key);
                 }
                 all.votes.insert(*key, (vote, lamports));
@@ -270,11 +290,19 @@ impl StakeAccounts {
         delegation(data).is_some()
     }
 
-    /// Returns the commissions of vote accounts with stake, in basis points.
-    fn commissions(&self, stake: &EpochStake) -> BTreeMap<Pubkey, u16> {
+    /// Returns what vote accounts with stake say.
+    fn terms(&self, stake: &EpochStake) -> BTreeMap<Pubkey, Terms> {
+        let terms = |vote: &VoteAccount| {
+            let (block_commission_bps, block_collector) = vote.block_revenue();
+            Terms {
+                commission_bps: vote.commission_bps(),
+                block_commission_bps,
+                block_collector: *block_collector,
+                pending_rewards: vote.pending_rewards(),
+            }
+        };
         let voters = stake.vote_accounts.keys();
-        let known = voters.filter_map(|key| Some((*key, self.votes.get(key)?.0.commission_bps())));
-        known.collect()
+        voters.filter_map(|key| Some((*key, terms(&self.votes.get(key)?.0)))).collect()
     }
 
     /// Returns whether [`StakeAccounts::new`] reads accounts of this owner.

@@ -40,7 +40,8 @@ mod zk;
 /// Vote accounts as stakes and rewards read and change them.
 pub mod vote_account {
     pub use crate::vote::account::{
-        BLS_KEY_BYTES, EpochCredits, MIGRATION_MARKER, VOTE_ACCOUNT_BYTES, VoteAccount, bls_key,
+        BLS_KEY_BYTES, EpochCredits, MIGRATION_MARKER, VOTE_ACCOUNT_BYTES, VoteAccount,
+        add_pending_rewards, bls_key, take_pending_rewards,
     };
 }
 

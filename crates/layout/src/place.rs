@@ -4,6 +4,7 @@
 //! not.
 
 use core::ops::Range;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     account::Layout,
@@ -13,6 +14,12 @@ use crate::{
 
 /// How many places are told apart; beyond, a field is shown as a whole.
 const PLACES_MAX: usize = 1024;
+/// Changes of longer data are not told by fields.
+const CHANGED_BYTES_MAX: usize = 64 << 10;
+/// How many fields that changed are told.
+const CHANGES_MAX: usize = 256;
+/// The characters of a value beyond which it is cut.
+const CHANGED_CHARS_MAX: usize = 200;
 
 /// A field with its place in an account's data.
 #[derive(Clone, Debug)]
@@ -38,6 +45,48 @@ pub fn places<'a>(layout: &'a Layout, data: &'a [u8]) -> Result<Vec<Place<'a>>, 
         walk.kind(field.name.to_string(), &field.kind)?;
     }
     Ok(walk.found)
+}
+
+/// A field that changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// The names that lead to it.
+    pub path: String,
+    /// Its value before, in the form in which [`Value`] shows it; `None` if there was no such field.
+    pub before: Option<String>,
+    /// Its value afterwards.
+    pub after: Option<String>,
+}
+
+/// Returns the fields of an account's data that changed: at most 256, with values of at most 200 characters. Data
+/// that their layout cannot read, or that have more than 64 KiB, have none.
+#[must_use]
+pub fn changes(before: Option<(&Layout, &[u8])>, after: Option<(&Layout, &[u8])>) -> Vec<Change> {
+    let read = |side: Option<(&Layout, &[u8])>| {
+        let (layout, data) = side.filter(|(_, data)| data.len() <= CHANGED_BYTES_MAX)?;
+        let found = places(layout, data).ok()?;
+        Some(found.into_iter().map(|it| (it.path, it.value.to_string())).collect::<Vec<_>>())
+    };
+    let (before, after) = (read(before).unwrap_or_default(), read(after).unwrap_or_default());
+    let old: HashMap<&str, &str> = before.iter().map(|(path, it)| (&**path, &**it)).collect();
+    let new: HashSet<&str> = after.iter().map(|(path, _)| &**path).collect();
+    let kept = after.iter().map(|(path, it)| (path, old.get(&**path).copied(), Some(&**it)));
+    let gone = before.iter().filter(|(path, _)| !new.contains(&**path));
+    let gone = gone.map(|(path, it)| (path, Some(&**it), None));
+    let changed = kept.chain(gone).filter(|(_, before, after)| before != after);
+    let changed = changed.map(|(path, before, after)| Change {
+        path: path.clone(),
+        before: before.map(cut),
+        after: after.map(cut),
+    });
+    changed.take(CHANGES_MAX).collect()
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(CHANGED_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 struct Walk<'a> {
@@ -179,6 +228,37 @@ mod tests {
         data[range].copy_from_slice(&bytes);
         let state = places(layout, &data).unwrap();
         assert_eq!(state.iter().find(|it| it.path == "amount").unwrap().value, Value::Unsigned(7));
+    }
+
+    #[test]
+    fn changes_are_told_by_fields() {
+        let account = |amount| TokenAccount::new(Pubkey::default(), token::ID, amount).bytes();
+        let (old, new) = (account(500), account(7));
+        let side = |data| Some((program::account(&token::ID, data).unwrap(), data));
+        let change = |path: &str, before: Option<&str>, after: Option<&str>| Change {
+            path: path.to_owned(),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        };
+        assert_eq!(changes(side(&old), side(&new)), [change("amount", Some("500"), Some("7"))]);
+        assert_eq!(changes(side(&old), side(&old)), []);
+        let opened = changes(None, side(&new));
+        assert!(opened.contains(&change("amount", None, Some("7"))), "{opened:?}");
+        let closed = changes(side(&new), None);
+        assert!(closed.contains(&change("amount", Some("7"), None)), "{closed:?}");
+        assert_eq!(opened.len(), closed.len());
+    }
+
+    #[test]
+    fn long_values_are_cut_and_long_data_left_out() {
+        let field = Field { name: Name::Borrowed("it"), kind: Kind::Bytes(300), show: Show::Plain };
+        let fields = Ref::Shared([field].into());
+        let layout = Layout { tag: Ref::Static(&[]), name: Name::Borrowed("long"), fields };
+        let changed = changes(Some((&layout, &[1; 300])), Some((&layout, &[2; 300])));
+        let after = changed[0].after.as_ref().unwrap();
+        assert_eq!((after.chars().count(), after.ends_with('…')), (201, true));
+        let long = vec![1; CHANGED_BYTES_MAX + 1];
+        assert_eq!(changes(None, Some((&layout, &long))), []);
     }
 
     #[test]

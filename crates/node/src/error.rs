@@ -140,3 +140,46 @@ impl fmt::Display for SendError {
 }
 
 impl core::error::Error for SendError {}
+
+/// The most transactions of a bundle: Jito's limit.
+pub const BUNDLE_TRANSACTIONS_MAX: usize = 5;
+
+/// A bundle that did not land, or cannot be simulated.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// It has no transactions.
+    Empty,
+    /// It has more than [`BUNDLE_TRANSACTIONS_MAX`] transactions.
+    TooLong,
+    /// A transaction failed, is malformed, or would be dropped.
+    Transaction {
+        /// Its index.
+        index: usize,
+        /// Why.
+        error: TransactionError,
+    },
+    /// The node cannot fetch accounts, or make a block.
+    Node(NodeError),
+}
+
+impl fmt::Display for BundleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("Bundle cannot be empty"),
+            Self::TooLong => {
+                write!(f, "Bundle exceeds maximum size of {BUNDLE_TRANSACTIONS_MAX} transactions")
+            }
+            Self::Transaction { index, error } => {
+                let number = index.saturating_add(1);
+                write!(
+                    f,
+                    "Jito bundle couldn't be executed, failed to process transaction {number}: {error}"
+                )
+            }
+            Self::Node(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for BundleError {}

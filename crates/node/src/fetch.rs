@@ -1,7 +1,7 @@
 //! Accounts of another cluster, fetched when they are first needed.
 //!
 //! A fetched account is set as by a cheatcode, in a block. From then on it is the cluster's own: it is
-//! not fetched again, even if it is deleted or the node restarts with its ledger. Slots of the other cluster that a program or lookup table
+//! not fetched again, even if it is deleted or the node restarts with its ledger, unless it is streamed. Slots of the other cluster that a program or lookup table
 //! records become 0 if they are in the future here, since such accounts could not be used yet.
 
 use std::collections::BTreeSet;
@@ -26,8 +26,8 @@ const KEYS_MAX: usize = 100;
 const PROGRAM: [u8; 4] = selkie_layout::loader::PROGRAM_STATE.to_le_bytes();
 
 impl Node {
-    /// Fetches those of the accounts that the cluster neither has nor has asked for before, and the
-    /// programdata accounts of programs. Does nothing unless [`Options::fetch`] is set.
+    /// Fetches those of the accounts that the cluster neither has nor has asked for before, those that are
+    /// streamed, and the programdata accounts of programs. Does nothing unless [`Options::fetch`] is set.
     ///
     /// # Errors
     /// If the other cluster cannot be asked, or the node cannot make a block.
@@ -93,6 +93,19 @@ impl Node {
         self.shared().fetched().add(keys);
     }
 
+    /// Fetches an account whenever it is used, and changes it here if it is another one there; those that
+    /// it owns, too, if `with_owned`.
+    pub fn stream(&self, key: Pubkey, with_owned: bool) {
+        self.shared().fetched().stream(key, with_owned);
+    }
+
+    /// Returns the accounts that are fetched whenever they are used, sorted, and whether those that they own
+    /// are, too.
+    #[must_use]
+    pub fn streamed(&self) -> Vec<(Pubkey, bool)> {
+        self.shared().fetched().streamed()
+    }
+
     /// Sets those fetched accounts that the cluster still does not have, and notes which were asked
     /// for. A program and its programdata come in one block, so that no request sees one alone.
     fn adopt(
@@ -113,7 +126,11 @@ impl Node {
     fn missing(&self, keys: &[Pubkey]) -> Vec<Pubkey> {
         let view = self.view(CommitmentLevel::Processed);
         let fetched = self.shared().fetched();
-        let is_missing = |key: &&Pubkey| !fetched.contains(key) && view.account(key).is_none();
+        let is_missing = |key: &&Pubkey| {
+            let account = view.account(key);
+            fetched.is_streamed(key, account.as_ref().map(ReadableAccount::owner))
+                || !fetched.contains(key) && account.is_none()
+        };
         let missing: BTreeSet<Pubkey> = keys.iter().filter(is_missing).copied().collect();
         missing.into_iter().collect()
     }
@@ -121,7 +138,7 @@ impl Node {
 
 impl Producer {
     /// Sets fetched accounts, except those that have come to exist, or were fetched by another request,
-    /// since they were asked for.
+    /// since they were asked for, and those that are streamed and have not changed.
     fn adopt(
         &mut self,
         asked: &[Pubkey],
@@ -129,15 +146,19 @@ impl Producer {
     ) -> Result<(), NodeError> {
         // Edits come after the transactions of their block, and must not undo those that wait.
         self.block(Vec::new(), false)?;
+        let slot = self.tip.slot();
+        found.iter_mut().for_each(|(_, account)| reset_future_slot(account, slot));
         let mut is_new = Vec::with_capacity(found.len());
-        for (key, _) in &found {
-            let is_known = self.shared.fetched().contains(key);
-            is_new.push(!is_known && self.tip.get_account(key)?.is_none());
+        for (key, account) in &found {
+            let own = self.tip.get_account(key)?;
+            let fetched = self.shared.fetched();
+            is_new.push(match &own {
+                None => !fetched.contains(key) || fetched.is_streamed(key, None),
+                Some(own) => own != account && fetched.is_streamed(key, Some(own.owner())),
+            });
         }
         let mut is_new = is_new.into_iter();
         found.retain(|_| is_new.next().unwrap_or(false));
-        let slot = self.tip.slot();
-        found.iter_mut().for_each(|(_, account)| reset_future_slot(account, slot));
         // The ledger gets the addresses with the block; requests see them when the accounts are there.
         self.shared.fetched().stage(asked);
         let edited = if found.is_empty() { Ok(()) } else { self.edit(found).map(|_| ()) };

@@ -1,6 +1,6 @@
 //! Which addresses were asked for at another cluster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use solana_pubkey::Pubkey;
 
@@ -10,6 +10,8 @@ pub(crate) struct Fetched {
     keys: BTreeSet<Pubkey>,
     /// Those whose accounts are in the block that is being made: only the ledger gets them.
     staged: BTreeSet<Pubkey>,
+    /// Those that are asked for whenever they are used, and whether the accounts that they own are, too.
+    streamed: BTreeMap<Pubkey, bool>,
     /// Whether they have changed since the ledger got them.
     has_changed: bool,
 }
@@ -17,7 +19,7 @@ pub(crate) struct Fetched {
 impl Fetched {
     /// Creates the set that a ledger has.
     pub(crate) fn stored(keys: Vec<Pubkey>) -> Self {
-        Self { keys: keys.into_iter().collect(), staged: BTreeSet::new(), has_changed: false }
+        Self { keys: keys.into_iter().collect(), ..Self::default() }
     }
 
     pub(crate) fn contains(&self, key: &Pubkey) -> bool {
@@ -32,6 +34,22 @@ impl Fetched {
     pub(crate) fn add(&mut self, keys: &[Pubkey]) {
         self.keys.extend(keys);
         self.has_changed = true;
+    }
+
+    /// Asks for an account whenever it is used, and for those that it owns if `with_owned`.
+    pub(crate) fn stream(&mut self, key: Pubkey, with_owned: bool) {
+        self.streamed.insert(key, with_owned);
+    }
+
+    /// Returns the accounts that are asked for whenever they are used, sorted.
+    pub(crate) fn streamed(&self) -> Vec<(Pubkey, bool)> {
+        self.streamed.iter().map(|(key, with_owned)| (*key, *with_owned)).collect()
+    }
+
+    /// Returns whether an account with an owner is asked for whenever it is used.
+    pub(crate) fn is_streamed(&self, key: &Pubkey, owner: Option<&Pubkey>) -> bool {
+        let is_owner = |owner| self.streamed.get(owner).is_some_and(|with_owned| *with_owned);
+        self.streamed.contains_key(key) || owner.is_some_and(is_owner)
     }
 
     /// Adds addresses for the ledger only, until [`Fetched::unstage`].
@@ -52,6 +70,11 @@ impl Fetched {
     pub(crate) fn forget(&mut self, is_forgotten: impl Fn(&Pubkey) -> bool) {
         self.keys.retain(|key| !is_forgotten(key));
         self.has_changed = true;
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { has_changed: true, ..Self::default() };
     }
 
     /// Returns the addresses for the ledger if they have changed since the last call.

@@ -198,7 +198,7 @@ pub(crate) fn from_ledger<'b>(
             additional: header.additional_stake.clone().into_stake(),
             epochs: epochs.collect(),
             // Those of the vote accounts then hold.
-            commissions: BTreeMap::new(),
+            terms: BTreeMap::new(),
         },
         processed: processed.collect(),
         lattice: LatticeHash::from_bytes(&header.lattice),

@@ -41,6 +41,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod airdrop;
+mod bundle;
 mod chain;
 mod cheats;
 mod clock;
@@ -75,6 +76,7 @@ mod token;
 mod trace;
 mod validator;
 mod view;
+mod working;
 mod writer;
 
 pub use selkie_svm::{RewardKind, check::is_reserved};
@@ -90,9 +92,10 @@ pub use selkie_ledger::{
 pub use selkie_programs::token::{TokenEdit, TokenState};
 
 pub use crate::{
+    bundle::{BundleResult, BundleStep},
     cheats::Travel,
     clock::{Clock, ManualClock, SystemClock},
-    error::{NodeError, SendError},
+    error::{BUNDLE_TRANSACTIONS_MAX, BundleError, NodeError, SendError},
     events::{Event, Events},
     fees::writable,
     index::TokenIndex,
@@ -103,6 +106,6 @@ pub use crate::{
     send::SendOptions,
     shared::Info,
     source::{Fetch, FetchError},
-    trace::{ProgramCall, Trace},
+    trace::{Changed, ProgramCall, Trace},
     view::{EpochInfo, SimulateOptions, Simulation, View},
 };

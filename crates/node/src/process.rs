@@ -28,7 +28,10 @@ impl Producer {
     ) -> Result<(Vec<(Transaction, Processed)>, Vec<(Reply, usize)>), NodeError> {
         let (mut landed, mut replies) = (Vec::new(), Vec::new());
         let mut packing = Packing::new(&self.working);
-        let is_free = packing::fit_anyway(submissions.len(), &self.working);
+        let is_free = {
+            let transactions = submissions.iter().map(|it| &it.transaction);
+            packing::fit_anyway(transactions, &self.working)
+        };
         let cost = |it: &Submission| match is_free {
             true => Cost::default(),
             false => Cost::most(&it.transaction, &self.working),
@@ -79,7 +82,7 @@ impl Producer {
                     landed.push((transaction, *processed));
                 }
                 Err(error) => {
-                    packing.settle(&cost, 0);
+                    packing.release(&cost);
                     self.drop_transaction(Submission { transaction, reply, retries }, error);
                 }
             }

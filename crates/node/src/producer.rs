@@ -8,12 +8,11 @@ use std::{
     sync::{Arc, atomic::Ordering, mpsc::SyncSender},
 };
 
-use selkie_bank::{Bank, BankError, BankOptions, Between, Forks, Step};
+use selkie_bank::{Bank, BankError, Footer, Forks};
 use selkie_ledger::{Block, Header, Landed};
 use selkie_svm::{Processed, Transaction};
 use solana_account::AccountSharedData;
 use solana_pubkey::Pubkey;
-use solana_signer::Signer;
 use solana_transaction_error::TransactionError;
 
 use crate::{
@@ -62,7 +61,7 @@ pub(crate) struct Producer {
     /// The open bank after the tip.
     pub(crate) working: Arc<Bank>,
     /// What the working bank was made for: its moment and timestamp.
-    working_for: (Moment, i64),
+    pub(crate) working_for: (Moment, i64),
     /// The number of the newest block.
     pub(crate) number: u64,
     pub(crate) transaction_count: u64,
@@ -177,11 +176,7 @@ impl Producer {
         edits: Vec<(Pubkey, AccountSharedData)>,
         forced: bool,
     ) -> Result<Option<Arc<Block>>, NodeError> {
-        let mut moment = self.time.next(self.tip.slot());
-        if self.mode != BlockMode::OnDemand {
-            moment.counts = true;
-        }
-        self.block_at(moment, edits, forced)
+        self.block_at(self.next_moment(), edits, forced)
     }
 
     /// Makes a block in a slot.
@@ -226,51 +221,8 @@ impl Producer {
         edited
     }
 
-    /// Makes sure that the working bank is that of a moment.
-    fn open(&mut self, moment: Moment) -> Result<(), NodeError> {
-        let wanted = (moment, self.time.timestamp());
-        if self.working_for != wanted {
-            self.forks.mark_dead(self.working.slot())?;
-            self.working = self.new_bank(moment)?;
-            self.working_for = wanted;
-            self.shared.chain_mut().working = Arc::clone(&self.working);
-        }
-        Ok(())
-    }
-
-    /// Opens the bank that the next block will probably need.
-    pub(crate) fn open_next(&mut self) -> Result<(), NodeError> {
-        let mut moment = self.time.next(self.tip.slot());
-        if self.mode != BlockMode::OnDemand {
-            moment.counts = true;
-        }
-        self.working = self.new_bank(moment)?;
-        self.working_for = (moment, self.time.timestamp());
-        Ok(())
-    }
-
-    /// Replaces the open bank by one for the current time.
-    pub(crate) fn open_again(&mut self) -> Result<(), NodeError> {
-        self.open(self.time.next(self.tip.slot()))
-    }
-
-    fn new_bank(&mut self, moment: Moment) -> Result<Arc<Bank>, BankError> {
-        let Moment { slot, counts } = moment;
-        let options = BankOptions {
-            collector: Some(self.shared.options.identity.pubkey()),
-            step: Step {
-                unix_timestamp: Some(self.time.timestamp()),
-                counts,
-                activates_features: self.feature_slots.iter().any(|since| *since <= slot),
-                between: Between::Idle,
-                ..Step::default()
-            },
-        };
-        self.forks.new_bank_with(self.tip.slot(), slot, &options)
-    }
-
     /// Freezes the working bank, and makes its block visible and durable.
-    fn finish(
+    pub(crate) fn finish(
         &mut self,
         landed: Vec<(Transaction, Processed)>,
         is_lasting: bool,
@@ -307,7 +259,9 @@ impl Producer {
             self.shared.recordings().add(recording::keep(bank, &landed));
         }
         let now = i64::try_from(self.time.now()).unwrap_or(i64::MAX).saturating_mul(1_000_000);
-        bank.freeze_at(now)?;
+        let leader = self.shared.options.vote_account;
+        let footer = Footer { nanoseconds: Some(now), leader, ..Footer::default() };
+        bank.freeze_with_footer(&footer)?;
         let block_time = bank.clock().unix_timestamp;
         let find = |key: &Pubkey| bank.get_account(key).ok().flatten();
         let count = landed.len() as u64;
@@ -417,7 +371,7 @@ impl Producer {
     }
 
     /// Fails once the ledger cannot be written to any more.
-    fn check_ledger(&mut self) -> Result<(), NodeError> {
+    pub(crate) fn check_ledger(&mut self) -> Result<(), NodeError> {
         if self.committer.as_ref().is_some_and(Committer::has_failed)
             && let Some(committer) = self.committer.take()
             && let Err(error) = committer.stop()

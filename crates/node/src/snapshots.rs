@@ -146,7 +146,7 @@ impl Producer {
         self.header = header;
         self.number = self.number.saturating_add(1);
         self.snapshots.clear();
-        self.shared.fetched().forget(|_| true);
+        self.shared.fetched().clear();
         self.shared.recordings().clear();
         let accounts = state.accounts.clone();
         self.forks = new_forks(state, &self.shared.options);

@@ -5,6 +5,7 @@ use core::mem;
 use std::collections::VecDeque;
 
 use selkie_ledger::{AccountDiff, Landed, Meta};
+use solana_account::AccountSharedData;
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
@@ -33,12 +34,23 @@ pub struct Trace {
     pub accounts: Vec<Pubkey>,
     /// How the data and owners of accounts changed.
     pub account_diffs: Vec<AccountDiff>,
+    /// The same accounts before and afterwards, in the same order; empty if their state is not kept any longer.
+    pub changed: Vec<Changed>,
     /// The balances before, in lamports.
     pub pre_balances: Vec<u64>,
     /// The balances afterwards, in lamports.
     pub post_balances: Vec<u64>,
     /// Explanations for people of a failure, beside the log.
     pub notes: Vec<String>,
+}
+
+/// An account whose data or owner a transaction changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Changed {
+    /// The account before; `None` if it did not exist.
+    pub before: Option<AccountSharedData>,
+    /// The account afterwards.
+    pub after: Option<AccountSharedData>,
 }
 
 /// The call of a program.
@@ -68,7 +80,16 @@ impl Node {
     pub fn trace(&self, signature: &Signature) -> Option<Trace> {
         let landed: &Landed = &*self.transaction(signature)?;
         let Landed { transaction, result, meta, .. } = landed;
-        Some(trace(&transaction.message, result.clone(), meta))
+        let mut trace = trace(&transaction.message, result.clone(), meta);
+        let recordings = self.shared().recordings();
+        if let Some(kept) = recordings.find(signature, landed.slot) {
+            let after = |wanted: &Pubkey| {
+                let found = kept.after.iter().find(|(key, _)| key == wanted);
+                found.map(|(_, account)| account.clone())
+            };
+            trace.find_changed(&|key| kept.case.accounts.get(key).cloned(), &after);
+        }
+        Some(trace)
     }
 }
 
@@ -81,8 +102,28 @@ impl View {
         options: &SimulateOptions,
     ) -> (Simulation, Trace) {
         let simulation = self.simulate(transaction, options);
-        let trace = trace(&transaction.message, simulation.result.clone(), &simulation.meta);
+        let mut trace = trace(&transaction.message, simulation.result.clone(), &simulation.meta);
+        let after = |wanted: &Pubkey| {
+            let found = simulation.accounts.iter().find(|(key, _)| key == wanted);
+            found.and_then(|(_, account)| account.clone())
+        };
+        trace.find_changed(&|key| self.account(key), &after);
         (simulation, trace)
+    }
+}
+
+impl Trace {
+    /// Keeps the accounts of the changes.
+    fn find_changed(
+        &mut self,
+        before: &dyn Fn(&Pubkey) -> Option<AccountSharedData>,
+        after: &dyn Fn(&Pubkey) -> Option<AccountSharedData>,
+    ) {
+        let keys = self.account_diffs.iter();
+        let keys = keys.map(|it| self.accounts.get(usize::from(it.account_index)));
+        let changed =
+            keys.map(|key| Changed { before: key.and_then(before), after: key.and_then(after) });
+        self.changed = changed.collect();
     }
 }
 
@@ -99,6 +140,7 @@ fn trace(message: &VersionedMessage, result: Result<(), TransactionError>, meta:
         logs,
         accounts: keys,
         account_diffs: meta.account_diffs.clone(),
+        changed: Vec::new(),
         pre_balances: meta.pre_balances.clone(),
         post_balances: meta.post_balances.clone(),
         notes: meta.notes.clone(),

@@ -326,7 +326,7 @@ impl View {
         Some(self.simulate_sanitized(transaction)).filter(|it| it.result.is_err())
     }
 
-    fn verify(&self, transaction: &Transaction) -> Result<(), TransactionError> {
+    pub(crate) fn verify(&self, transaction: &Transaction) -> Result<(), TransactionError> {
         let impersonated = self.shared.impersonated.read();
         impersonated.unwrap_or_else(PoisonError::into_inner).verify(transaction)
     }

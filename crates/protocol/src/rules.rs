@@ -117,23 +117,31 @@ impl Default for Rules {
 impl FromStr for Rules {
     type Err = UnknownRules;
 
-    /// Parses the name of rules: a release (`4.5`) with mainnet's features, `mainnet`, `mainnet@DAY`,
-    /// `testnet` or `devnet`. Testnet and devnet run 4.5 and 4.4; their features are mainnet's, and what
-    /// they have activated besides must be switched on.
+    /// Parses the name of rules: a release (`4.5`) with mainnet's features, `mainnet`, or `mainnet@DAY`.
+    /// `testnet` and `devnet` are refused: which features they have activated is in their accounts alone.
     fn from_str(text: &str) -> Result<Self, UnknownRules> {
         let of = |release| Ok(Self { release, ..Self::mainnet() });
         match text.split_once('@') {
             Some(("mainnet", day)) => Self::mainnet_on(day),
             Some(_) => Err(UnknownRules("only `mainnet` can have a day".to_owned())),
             None if text == "mainnet" => Ok(Self::mainnet()),
-            None if text == "testnet" => of(Release::V4_5),
-            None if text == "devnet" => of(Release::V4_4),
+            None if text == "testnet" => Err(unlisted(text, Release::V4_5)),
+            None if text == "devnet" => Err(unlisted(text, Release::V4_4)),
             None => of(text.parse().map_err(|_| {
-                let names = "a release (4.2 to 4.5), mainnet, mainnet@DAY, testnet, devnet";
+                let names = "a release (4.2 to 4.5), mainnet, mainnet@DAY";
                 UnknownRules(format!("`{text}` names no rules: expected one of {names}"))
             })?),
         }
     }
+}
+
+/// Returns why a cluster that runs a release is no name of rules.
+fn unlisted(cluster: &str, release: Release) -> UnknownRules {
+    UnknownRules(format!(
+        "which features {cluster} has activated is in no release of agave, only in the cluster's accounts: \
+         use {release}, which it runs, and switch the features that differ from mainnet's; or let \
+         `selkie node --url {cluster} --clone-feature-set` read them"
+    ))
 }
 
 /// A text that names no rules, and what was expected.
@@ -279,10 +287,10 @@ mod tests {
     fn rules_are_chosen_by_release_cluster_and_day() {
         assert_eq!(rules("mainnet"), Rules::default());
         assert_eq!(rules("4.5").features, FeatureSet::mainnet());
-        assert_eq!(
-            (rules("testnet").release, rules("devnet").release),
-            (Release::V4_5, Release::V4_4)
-        );
+        for (cluster, release) in [("testnet", "4.5"), ("devnet", "4.4")] {
+            let refused = cluster.parse::<Rules>().unwrap_err().to_string();
+            assert!(refused.contains(&format!("use {release}")), "{refused}");
+        }
         assert_eq!(rules("mainnet@2026-11-28"), Rules::mainnet());
         for wrong in ["", "4.4.0", "4.6", "main", "testnet@2026-01-01", "mainnet@2026-13-01"] {
             assert!(wrong.parse::<Rules>().is_err(), "{wrong}");

@@ -25,7 +25,17 @@
 //! with agave: REASON`. The line `# differs: …` names what is another way on purpose.
 
 use core::time::Duration;
-use std::{env, fmt::Write as _, fs, net::SocketAddr, path::Path, sync::Arc};
+use std::{
+    env,
+    fmt::Write as _,
+    fs,
+    net::SocketAddr,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -173,6 +183,20 @@ impl Fetch for Silent {
     }
 }
 
+/// A cluster whose account of `key8` has more lamports whenever it is asked for.
+#[derive(Default, Debug)]
+struct Growing(AtomicU64);
+
+impl Fetch for Growing {
+    fn fetch(&self, keys: &[Pubkey]) -> Result<Vec<Option<AccountSharedData>>, FetchError> {
+        let grown = || {
+            let lamports = 1_000_000 + self.0.fetch_add(1, Ordering::Relaxed);
+            AccountSharedData::empty(lamports, &solana_sdk_ids::system_program::ID)
+        };
+        Ok(keys.iter().map(|key| (*key == address("key8")).then(grown)).collect())
+    }
+}
+
 /// A disk that is full after some commits.
 #[derive(Debug)]
 struct FullDisk(usize);
@@ -273,7 +297,7 @@ fn timeline(asked: Asked) -> Result<Timeline, Failure> {
 impl World {
     /// Starts a node with these options: `history`, the transactions that are kept, `scan`, the
     /// accounts that a scan may return, `commits`, those after which the disk is full, and
-    /// `fork=silent`.
+    /// `fork=silent` or `fork=growing`.
     fn start(options: &str) -> Self {
         let clock = Arc::new(ManualClock::at(Duration::from_secs(1_800_000_000)));
         let mut node = selkie_node::Options { clock: clock.clone(), ..Default::default() };
@@ -287,6 +311,10 @@ impl World {
                 ("commits", it) => store = Some(Box::new(FullDisk(it.parse().unwrap()))),
                 ("fork", "silent") => {
                     node.fetch = Some(Arc::new(Silent));
+                    server.fetches = true;
+                }
+                ("fork", "growing") => {
+                    node.fetch = Some(Arc::new(Growing::default()));
                     server.fetches = true;
                 }
                 (name, _) => panic!("no option: {name}"),
@@ -342,7 +370,7 @@ impl World {
         if text.contains("$TRANSACTION") {
             let signed = self.draft.sign(self.node.view(CommitmentLevel::Finalized).blockhash());
             let wire = BASE64_STANDARD.encode(wincode::serialize(&signed).unwrap());
-            return text.replace("$TRANSACTION", &wire);
+            text = text.replace("$TRANSACTION", &wire);
         }
         let transaction = self.transfer();
         let encode = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);

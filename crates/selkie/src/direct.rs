@@ -111,7 +111,13 @@ impl Svm {
     ) -> Receipt {
         let overlay = Overlay { given, base: &self.journal.state().accounts };
         let options = Options { budget: self.instruction_budget, engine: self.engine };
-        let mut recorder = FailureRecorder::new(inspector, self.register_files.is_some());
+        let mut recorder = FailureRecorder::new(inspector);
+        if let Some(files) = &self.register_files {
+            let named = |it: &Instruction| it.accounts.iter().map(|meta| meta.pubkey).collect();
+            let named = instructions.iter().flat_map(|it| -> Vec<Pubkey> { named(it) });
+            let programs = instructions.iter().map(|it| it.program_id);
+            recorder.trace(files, files.debugger(Vec::new, programs.chain(named), &overlay));
+        }
         let (processed, message) = self.workspaces.with(|workspace| {
             process_instructions(
                 instructions,

@@ -44,6 +44,7 @@ mod check;
 pub mod compute_units;
 mod crash;
 mod custom_error;
+mod debug_port;
 mod deploy;
 mod deployment;
 mod direct;

@@ -1,14 +1,31 @@
 //! Runs a sanitized transaction against the chain.
 
 use selkie_svm::{
-    ChainState, ProcessOptions, Processed, blockhash_queue::BlockhashQueue, process,
-    transaction::Transaction,
+    ChainState, ProcessOptions, Processed, blockhash_queue::BlockhashQueue, check::resolve_lookups,
+    process, transaction::Transaction,
 };
+use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
-use crate::{recorder::FailureRecorder, svm::Svm};
+use crate::{recorder::FailureRecorder, registers::RegisterFiles, svm::Svm};
 
 impl Svm {
+    /// Writes the registers of every invocation from now on, as `SBF_TRACE_DIR` asks for: to its folder, and
+    /// without that variable to `target/sbf/trace`.
+    pub fn write_registers(&mut self) {
+        self.register_files = Some(RegisterFiles::always());
+    }
+
+    /// Returns the addresses that a transaction names, those of its lookup tables included.
+    #[cold]
+    pub(crate) fn named_keys(&self, transaction: &Transaction) -> Vec<Pubkey> {
+        let state = self.journal.state();
+        let lookups = transaction.message().address_table_lookups().unwrap_or_default();
+        let loaded = resolve_lookups(lookups, &state.accounts, &state.environment);
+        let (writable, readonly) = loaded.unwrap_or_default();
+        [transaction.static_keys(), &writable, &readonly].concat()
+    }
+
     /// Processes a transaction and writes the result into `processed`, reusing its allocations.
     pub(crate) fn process_sanitized(
         &self,

@@ -6,8 +6,9 @@ use selkie_svm::{
 use solana_instruction_error::InstructionError;
 
 use crate::{
+    debug_port::Debugger,
     receipt::{FailedInstruction, accounts},
-    registers::Traces,
+    registers::{RegisterFiles, Traces},
 };
 
 /// Records which instruction failed first, and forwards all events to another inspector.
@@ -18,12 +19,24 @@ pub(crate) struct FailureRecorder<'a> {
     started: usize,
     /// The registers before each step, if they are to be written.
     traces: Option<Box<Traces>>,
+    /// The debuggers that programs wait for.
+    debugger: Option<Box<Debugger>>,
 }
 
 impl<'a> FailureRecorder<'a> {
-    pub(crate) fn new(next: Option<&'a mut dyn Inspector>, has_traces: bool) -> Self {
-        let traces = has_traces.then(Box::default);
-        Self { failed_instruction: None, next, started: 0, traces }
+    pub(crate) fn new(next: Option<&'a mut dyn Inspector>) -> Self {
+        Self { failed_instruction: None, next, started: 0, traces: None, debugger: None }
+    }
+
+    /// Records what files are to have, and serves the debuggers.
+    #[cold]
+    pub(crate) fn trace(&mut self, files: &RegisterFiles, debugger: Option<Box<Debugger>>) {
+        self.traces = files.has_folder().then(Box::default);
+        self.debugger = debugger;
+    }
+
+    fn sees_instructions(&self) -> bool {
+        self.traces.is_some() || self.debugger.is_some()
     }
 
     /// Returns the registers before each step, if they are to be written.
@@ -41,7 +54,7 @@ impl<'a> FailureRecorder<'a> {
 impl Inspector for FailureRecorder<'_> {
     fn detail(&self) -> Detail {
         let detail = self.next.as_ref().map_or(Detail::Calls, |next| next.detail());
-        if self.traces.is_some() { detail.max(Detail::Instructions) } else { detail }
+        if self.sees_instructions() { detail.max(Detail::Instructions) } else { detail }
     }
 
     fn before(&mut self, context: &InvokeContext<'_>) {
@@ -50,6 +63,9 @@ impl Inspector for FailureRecorder<'_> {
         }
         if let Some(traces) = &mut self.traces {
             traces.enter(context);
+        }
+        if let Some(debugger) = &mut self.debugger {
+            debugger.enter();
         }
         if let Some(next) = &mut self.next {
             next.before(context);
@@ -69,6 +85,9 @@ impl Inspector for FailureRecorder<'_> {
         if let Some(traces) = &mut self.traces {
             traces.leave();
         }
+        if let Some(debugger) = &mut self.debugger {
+            debugger.leave(result);
+        }
         if let Some(next) = &mut self.next {
             next.after(context, result);
         }
@@ -78,9 +97,12 @@ impl Inspector for FailureRecorder<'_> {
         if let Some(traces) = &mut self.traces {
             traces.step(machine);
         }
+        if let Some(debugger) = &mut self.debugger {
+            debugger.step(context, machine);
+        }
         match self.next.as_mut().map(|next| next.instruction(context, machine)) {
-            // What need not be seen is seen, since it is written.
-            Some(Next::Skip(_)) if self.traces.is_some() => Next::Execute,
+            // What need not be seen is seen, since it is written or debugged.
+            Some(Next::Skip(_)) if self.sees_instructions() => Next::Execute,
             next => next.unwrap_or(Next::Execute),
         }
     }

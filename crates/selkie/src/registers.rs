@@ -12,7 +12,12 @@
 //!
 //! With the environment variable `SBF_TRACE_DIR` a chain writes the files of each transaction, and of what
 //! is processed outside of one, when it has ended, also if it failed. `SBF_TRACE_FILTER` chooses among
-//! the invocations, in LiteSVM's language: `txsig == A && (program_id == B || program_id != C)`.
+//! the invocations, in LiteSVM's language: `txsig == A && (program_id == B || program_id != C)`. With
+//! `SBF_TRACE_DISASSEMBLE` there is a text besides, `DIR/0123456789abcdef.trace`: number, registers, slot and
+//! instruction of each step.
+//!
+//! With `SBF_DEBUG_PORT`, or `VM_DEBUG_PORT`, every program of a transaction that passes the filter waits on that
+//! port for a debugger. `DIR/program_ids.map` then has a line `address=hash` for each of its programs.
 
 use core::fmt;
 use std::{
@@ -22,12 +27,14 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use selkie_inspect::{Graph, Labels, Program, Style, instruction_text};
 use selkie_isa::layout::SLOT_BYTES;
 use selkie_svm::{AccountStore, InvokeContext, Machine, program_cache::ProgramFile};
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 
 use crate::{
+    debug_port::{Debugger, Image},
     recording::{hash, replace},
     register_filter::RegisterFilter,
     trap,
@@ -152,12 +159,17 @@ impl Traces {
     }
 }
 
-/// Where the files of a chain go, and which.
+/// Where the files of a chain go, and which; and the port on which its programs wait for a debugger.
 #[derive(Debug)]
 pub(crate) struct RegisterFiles {
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     filter: RegisterFilter,
+    disassembles: bool,
+    port: Option<u16>,
 }
+
+/// Where agave's tools write without `SBF_TRACE_DIR`.
+const FOLDER: &str = "target/sbf/trace";
 
 impl RegisterFiles {
     /// Returns what the environment asks for. The variables are read once.
@@ -165,12 +177,81 @@ impl RegisterFiles {
     pub(crate) fn of_environment() -> Option<Arc<Self>> {
         static FILES: OnceLock<Option<Arc<RegisterFiles>>> = OnceLock::new();
         let files = FILES.get_or_init(|| {
-            let folder = std::env::var_os("SBF_TRACE_DIR").filter(|folder| !folder.is_empty())?;
-            let filter = std::env::var("SBF_TRACE_FILTER").unwrap_or_default();
-            let filter = RegisterFilter::parse(&filter);
-            Some(Arc::new(Self { folder: folder.into(), filter }))
+            let folder = std::env::var_os("SBF_TRACE_DIR").filter(|folder| !folder.is_empty());
+            let port = |name: &str| {
+                let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+                match text.parse() {
+                    Ok(port) => Some(port),
+                    Err(error) => panic!("{name}: `{text}` is not a port: {error}"),
+                }
+            };
+            let port = port("SBF_DEBUG_PORT").or_else(|| port("VM_DEBUG_PORT"));
+            if folder.is_none() && port.is_none() {
+                return None;
+            }
+            Some(Arc::new(Self { port, ..Self::of_folder(folder.map(PathBuf::from)) }))
         });
         files.clone()
+    }
+
+    /// Returns what is written where the environment need not ask: to its folder, or to agave's.
+    pub(crate) fn always() -> Arc<Self> {
+        let asked = Self::of_environment();
+        match asked {
+            Some(files) if files.has_folder() => files,
+            other => Arc::new(Self {
+                port: other.and_then(|files| files.port),
+                ..Self::of_folder(Some(PathBuf::from(FOLDER)))
+            }),
+        }
+    }
+
+    /// Returns what is written to a folder.
+    #[allow(clippy::disallowed_methods, reason = "as above")]
+    fn of_folder(folder: Option<PathBuf>) -> Self {
+        let filter = std::env::var("SBF_TRACE_FILTER").unwrap_or_default();
+        let filter = RegisterFilter::parse(&filter);
+        let disassembles = std::env::var_os("SBF_TRACE_DISASSEMBLE").is_some();
+        Self { folder, filter, disassembles, port: None }
+    }
+
+    /// Returns whether registers are written.
+    pub(crate) fn has_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Returns the debuggers of a transaction for whose programs there is to be one: those at its addresses.
+    ///
+    /// # Panics
+    /// If the folder cannot be written.
+    pub(crate) fn debugger(
+        &self,
+        signatures: impl FnOnce() -> Vec<Signature>,
+        keys: impl Iterator<Item = Pubkey>,
+        accounts: &impl AccountStore,
+    ) -> Option<Box<Debugger>> {
+        let port = self.port?;
+        let (mut images, mut map) = (BTreeMap::new(), String::new());
+        for key in keys {
+            let account = accounts.account(&key);
+            let file = account.and_then(|account| ProgramFile::find(&account, accounts));
+            let Some(file) = file else { continue };
+            if let Some(image) = Image::of(file.bytes()) {
+                map.push_str(&format!("{key}={}\n", hash(file.bytes())));
+                images.insert(key, image);
+            }
+        }
+        let signatures: Vec<String> = signatures().iter().map(ToString::to_string).collect();
+        let programs: Vec<String> = images.keys().map(ToString::to_string).collect();
+        if !self.filter.passes(&signatures, &programs) {
+            return None;
+        }
+        if let Some(folder) = &self.folder {
+            let written = fs::create_dir_all(folder)
+                .and_then(|()| replace(&folder.join("program_ids.map"), map.as_bytes()));
+            written.unwrap_or_else(|error| cannot_write(folder, &error));
+        }
+        Some(Box::new(Debugger::new(port, images)))
     }
 
     /// Writes the files of a transaction.
@@ -187,37 +268,62 @@ impl RegisterFiles {
         let passes = |trace: &&RegisterTrace| {
             self.filter.passes(&signatures, core::slice::from_ref(&trace.program.to_string()))
         };
-        if let Err(error) = self.write_all(traces.ended.iter().filter(passes), accounts) {
-            panic!("SBF_TRACE_DIR: cannot write to {}: {error}", self.folder.display());
+        if let Some(folder) = &self.folder {
+            let written = self.write_all(folder, traces.ended.iter().filter(passes), accounts);
+            written.unwrap_or_else(|error| cannot_write(folder, &error));
         }
     }
 
     fn write_all<'a>(
         &self,
+        folder: &Path,
         traces: impl Iterator<Item = &'a RegisterTrace>,
         accounts: &impl AccountStore,
     ) -> io::Result<()> {
         let mut programs = BTreeMap::new();
-        fs::create_dir_all(&self.folder)?;
+        fs::create_dir_all(folder)?;
         for trace in traces {
             let program = programs.entry(trace.program);
-            let (text, hash) = program.or_insert_with(|| program_of(&trace.program, accounts));
-            for (name, bytes) in trace.files(text, hash) {
-                write_once(&self.folder.join(name), &bytes)?;
+            let (program, hash) = program.or_insert_with(|| program_of(&trace.program, accounts));
+            let text = program.as_ref().map_or(&[][..], |it| it.executable().text());
+            let files = trace.files(text, hash);
+            if self.disassembles
+                && let (Some(program), [(name, _), ..]) = (program, &files)
+            {
+                let path = folder.join(name).with_extension("trace");
+                write_once(&path, listing(trace, program).as_bytes())?;
+            }
+            for (name, bytes) in files {
+                write_once(&folder.join(name), &bytes)?;
             }
         }
         Ok(())
     }
 }
 
-/// Returns the instructions of a program, and the hash of its ELF file.
-fn program_of(id: &Pubkey, accounts: &impl AccountStore) -> (Vec<u8>, String) {
+fn cannot_write(folder: &Path, error: &io::Error) -> ! {
+    panic!("SBF_TRACE_DIR: cannot write to {}: {error}", folder.display())
+}
+
+/// Returns a program and the hash of its ELF file; `None` if it cannot be executed.
+fn program_of(id: &Pubkey, accounts: &impl AccountStore) -> (Option<Program>, String) {
     let account = accounts.account(id);
     let file = account.and_then(|account| ProgramFile::find(&account, accounts));
     let elf = file.as_ref().map_or(&[][..], ProgramFile::bytes);
-    let program = trap::open(elf);
-    let text = program.map(|program| program.executable().text().to_vec());
-    (text.unwrap_or_default(), hash(elf))
+    (trap::open(elf), hash(elf))
+}
+
+/// Returns the steps as text: agave's columns, our assembly (`solana-sbpf` 0.26, `static_analysis.rs`).
+fn listing(trace: &RegisterTrace, program: &Program) -> String {
+    let graph = Graph::new(program, Style::Selkie);
+    let labels = Labels::new(program, &graph);
+    let line = |(number, step): (usize, &[u64; STEP_WORDS])| {
+        let (registers, pc) = (&step[..STEP_WORDS - 1], step[STEP_WORDS - 1]);
+        let slot = usize::try_from(pc).unwrap_or(usize::MAX);
+        let instruction = instruction_text(program.executable(), &labels, slot);
+        format!("{number:5} {registers:016X?} {pc:5}: {instruction}\n")
+    };
+    trace.steps.iter().enumerate().map(line).collect()
 }
 
 /// Writes a file whose name follows from its content, unless it is there.

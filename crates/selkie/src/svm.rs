@@ -256,7 +256,13 @@ impl Svm {
                 return None;
             }
         };
-        let mut recorder = FailureRecorder::new(inspector, self.register_files.is_some());
+        let mut recorder = FailureRecorder::new(inspector);
+        if let Some(files) = &self.register_files {
+            let accounts = &self.journal.state().accounts;
+            let signatures = || transaction.signatures().to_vec();
+            let keys = self.named_keys(&transaction).into_iter();
+            recorder.trace(files, files.debugger(signatures, keys, accounts));
+        }
         let outcome = self.process_sanitized(&transaction, &mut recorder, &mut receipt.processed);
         if let (Some(files), Some(traces)) = (&self.register_files, recorder.traces()) {
             files.write(traces, transaction.signatures(), &self.journal.state().accounts);

@@ -19,7 +19,7 @@ fn chain(body: &str) -> Svm {
     let program = assemble(&format!(".globl entrypoint\nentrypoint:\n{body}\n"));
     svm.add_program(address("program"), program).unwrap();
     // The system program's account has data, so the input is longer than the example expects.
-    let pay = PAY.replace("ldxdw r2, [r1 + INSTRUCTION_DATA]", "lddw r2, 2000000");
+    let pay = PAY.replace("ldxdw r2, [r2 + INSTRUCTION_DATA]", "lddw r2, 2000000");
     svm.add_program(address("pay"), assemble(&pay)).unwrap();
     let data = Account { lamports: 1_000_000, data: vec![0; 8], ..Account::default() };
     svm.set_account(address("data"), Account { owner: address("program"), ..data }).unwrap();

@@ -31,6 +31,7 @@ fn written(folder: &Path, filter: &str) -> BTreeMap<String, RegisterTrace> {
     let mut again = Command::new(env::current_exe().unwrap());
     again.args(["--exact", "what_is_written"]);
     again.env("SBF_TRACE_DIR", folder).env("SBF_TRACE_FILTER", filter);
+    again.env("SBF_TRACE_DISASSEMBLE", "1");
     let output = again.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     let mut traces = BTreeMap::new();
@@ -45,6 +46,12 @@ fn written(folder: &Path, filter: &str) -> BTreeMap<String, RegisterTrace> {
             assert_eq!(instructions[8], 0x95, "{instructions:?}");
             let hash = fs::read_to_string(path.with_extension("exec.sha256")).unwrap();
             assert_eq!(hash.len(), 64);
+            let text = fs::read_to_string(path.with_extension("trace")).unwrap();
+            let last = text.lines().last().unwrap();
+            assert!(
+                last.starts_with("    1 [00000000000000") && last.ends_with("    1: exit"),
+                "{text}"
+            );
             traces.insert(program, trace);
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     fixtures, gdb, instructions, node_torture, npm, peers, playground, ports, readers, repository,
     say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
-    tidy, toolchains, vscode, walk, walkthroughs, web,
+    tidy, toolchains, vscode, walk, walkthroughs, web, wheel,
 };
 
 /// The workspaces besides the product's, and members of theirs in other folders.
@@ -240,7 +240,7 @@ pub(super) fn oracle_bank(_: &Setting) -> Result<()> {
     // Not the cargo that runs this, which is of the repository's toolchain.
     let mut cargo = Command::new("cargo");
     cargo
-        .args(["run", "--locked", "--", "12", "300"])
+        .args(["run", "--locked", "--", "100", "300"])
         .current_dir(repository().join("oracle-bank"));
     cargo.env_remove("RUSTUP_TOOLCHAIN");
     succeed(&mut cargo)

@@ -6,7 +6,8 @@ use super::{build, command_line, package, record, work};
 use crate::{
     repository,
     steps::{step, succeed},
-    wheel::{self, Venv},
+    venv::Venv,
+    wheel,
 };
 
 /// Extras of the package, with what is measured in an environment with each.

@@ -14,15 +14,34 @@ const RULES: &str = "\n## Rules\n\n\
     | name | release | gates |\n|---|---|---|\n\
     | `mainnet` | 4.4 | mainnet's |\n\
     | `mainnet@2026-09-01` | that which mainnet ran on the day | those that mainnet had activated by its end; slots of days are estimated, from 2025-06-10 on |\n\
-    | `testnet`, `devnet` | 4.5, 4.4 | mainnet's: switch on what these clusters have activated besides |\n\
     | `4.2`, `4.3`, `4.4`, `4.5` | that | mainnet's |\n\n\
+    `testnet` and `devnet` are no names of rules. These clusters run 4.5 and 4.4, but no release of agave lists which \
+    gates they have activated, nor does a page that could be read here: only their accounts do. \
+    `selkie node --url testnet --clone-feature-set` reads those, and `--feature NAME=on` switches single gates of \
+    `--rules 4.5`.\n\n\
     Replays, state files and environments of batches name the release. Those of earlier versions of Selkie do not, and \
     follow 4.3; fixtures of Firedancer and Mollusk follow 4.2.\n\n\
-    What could not be compared: the gate of agave 4.4.1, whose source is not public here. It concerns the size of \
-    programdata accounts, so upgrades, closes and extensions of programs may differ from mainnet since slot \
-    466,128,000. Which gates mainnet has activated after 29 October 2026 is not known here either.\n\n\
+    What could not be compared: the gate of agave 4.4.1. On 28 November 2026 crates.io had 4.4.0 and 4.5.0-alpha.4, \
+    which do not declare it, and no other source of 4.4.1 could be read. By the name that Firedancer gives it, \
+    `loaderv3_programdata_size_floor`, it concerns the size of programdata accounts, so upgrades, closes and extensions \
+    of programs may differ from mainnet since slot 466,128,000. Which gates mainnet has activated after 29 October 2026 is not known here either.\n\n\
     These changes are rules: code asks for them by name, and the test shows what was and what is.\n\n\
     | since | rule | what | source in agave | test |\n|---|---|---|---|---|\n";
+
+const BANKS: &str = "\n## Banks\n\n\
+    `oracle-bank` steps chains of Selkie's banks beside `Bank` of `solana-runtime` 4.4.0, in clusters of 300 slots and five \
+    epochs: with votes, with Alpenglow, and with the migration on the way. Slots are skipped, up to three forks grow until \
+    one becomes the root, and chains continue from what they export. Transactions are transfers, stakes that are created, \
+    delegated, split, merged, moved, deactivated and withdrawn, votes, changes of commissions, copies of earlier \
+    transactions, and some with old blockhashes; footers have certificates of rewards and of finalization. Credits, \
+    commissions, collectors, balances, and the gates of slot times, rent, SIMD-0123, SIMD-0550 and SIMD-0599 change on the \
+    way; in a tenth of the clusters rewards take several blocks.\n\n\
+    Of 120 clusters with 29,958 blocks, 2,880 forks, 513 epochs and 40,353 transactions none differed on 28 November \
+    2026. Equal in every block: the result, fee, compute units, loaded size and log of each transaction; sysvars and epoch stakes \
+    at its start; every account that changed, the capitalization, blockhash, bank hash, the rewards that the block \
+    records, and the bounds of its time. Equal at the start of each epoch: all accounts, and their hash. Not compared: \
+    banks of 4.5, programs besides the stake program and builtins (those are compared by `oracle-svm`), durable nonces, and \
+    blocks that a validator would refuse.\n";
 
 /// Returns the text of `docs/protocol.md`.
 pub(crate) fn protocol() -> String {
@@ -51,6 +70,7 @@ pub(crate) fn protocol() -> String {
         writeln!(text, "| {since} | `{change:?}` | {what} | {source} | `{test}` |")
             .expect("strings take all that is written");
     }
+    text.push_str(BANKS);
     text.push_str(
         "\n## Other changes without a gate\n\n\
          Changes that have no rule of their own: Selkie has them under every release, or not yet.\n\n\

@@ -17,7 +17,7 @@ use solana_stake_history::{StakeHistory, StakeHistoryEntry};
 
 use crate::stakes::{StakeAccount, StakeAccounts, Stakes};
 
-const BASIS_POINTS: u16 = 10_000;
+pub(crate) const BASIS_POINTS: u16 = 10_000;
 
 /// How the rewarded epoch was agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,6 +62,8 @@ pub(crate) struct Rules {
     pub(crate) adjusts_for_rent: bool,
     /// Stakes that are neither effective nor activating are left alone (SIMD-0599).
     pub(crate) skips_inactive: bool,
+    /// Stakes receive what vote accounts hold of fees for them (SIMD-0123).
+    pub(crate) shares_fees: bool,
 }
 
 /// The rewards of an epoch.
@@ -72,6 +74,9 @@ pub(crate) struct Calculation {
     pub(crate) points: u128,
     pub(crate) stakes: Vec<StakeReward>,
     pub(crate) commissions: BTreeMap<Pubkey, Commission>,
+    /// The effective stake of vote accounts in the rewarded epoch; after the migration of those that are
+    /// admitted to the one that begins.
+    pub(crate) delegated: BTreeMap<Pubkey, u64>,
 }
 
 /// What a stake account receives.
@@ -79,6 +84,8 @@ pub(crate) struct Calculation {
 pub(crate) struct StakeReward {
     pub(crate) key: Pubkey,
     pub(crate) lamports: u64,
+    /// And of fees of blocks.
+    pub(crate) of_fees: u64,
     /// The new fields of the delegation.
     pub(crate) stake: u64,
     pub(crate) deactivation_epoch: u64,
@@ -111,7 +118,6 @@ struct Points {
 struct Earned {
     stake: u64,
     commission: u64,
-    bps: u16,
     credits_observed: u64,
 }
 
@@ -270,30 +276,45 @@ impl Inputs<'_> {
             let free = stake.lamports.saturating_add(lamports).saturating_sub(minimum);
             !is_inactive && delegated.min(free) != stake.delegation.stake
         };
-        if earned.is_none() && !(self.rules.adjusts_for_rent && needs_change()) {
+        let of_fees = if self.rules.shares_fees { self.of_fees(stake, status) } else { 0 };
+        let is_due = earned.is_some() || self.rules.adjusts_for_rent && needs_change();
+        if !is_due && of_fees == 0 {
             return;
         }
+        let voter = stake.delegation.voter_pubkey;
         let observed = earned.as_ref().map_or(stake.credits_observed, |it| it.credits_observed);
-        let recorded = |bps: u16| (!self.rules.has_collectors).then_some(bps);
+        let bps = vote.map_or(0, |vote| self.commission(&voter, vote));
+        let bps = (is_due && !self.rules.has_collectors).then_some(bps);
         all.stakes.push(StakeReward {
             key: stake.key,
             lamports,
+            of_fees,
             stake: delegated,
             deactivation_epoch: stake.delegation.deactivation_epoch,
             credits_observed: observed,
-            commission_bps: recorded(earned.as_ref().map_or(0, |it| it.bps)),
+            commission_bps: bps,
         });
-        if let Some((vote, earned)) = vote.zip(earned) {
-            let voter = stake.delegation.voter_pubkey;
-            let collector = if self.rules.has_collectors { *vote.collector() } else { voter };
-            let commission = Commission {
-                lamports: earned.commission,
-                burned: 0,
-                is_vote_account: collector == voter,
-                bps: recorded(earned.bps),
-            };
-            all.add_commission(collector, commission);
+        if is_due {
+            // Agave records a commission of nothing as well, also if the vote account is not admitted.
+            let chosen = vote.filter(|_| self.rules.has_collectors).map(VoteAccount::collector);
+            let collector = chosen.copied().unwrap_or(voter);
+            let is_vote_account = vote.is_some() && collector == voter;
+            let lamports = earned.map_or(0, |it| it.commission);
+            all.add_commission(collector, Commission { lamports, burned: 0, is_vote_account, bps });
         }
+    }
+
+    /// Returns the part of a stake in the fees that its vote account holds for its delegators. In epochs of
+    /// votes they are not paid (agave: `calculate_block_reward`).
+    fn of_fees(&self, stake: &StakeAccount, status: &StakeHistoryEntry) -> u64 {
+        let Some(vote) = self.vote(stake).filter(|_| self.kind != EpochKind::Tower) else {
+            return 0;
+        };
+        let total = self.delegated.get(&stake.delegation.voter_pubkey).copied().unwrap_or(0);
+        let pending = vote.pending_rewards();
+        let product = u128::from(pending).saturating_mul(status.effective.into());
+        let part = product.checked_div(total.into()).unwrap_or(0);
+        u64::try_from(part).unwrap_or(u64::MAX).min(pending)
     }
 
     /// Returns what a stake earns; `None` if it is not rewarded and observes no credits.
@@ -307,7 +328,7 @@ impl Inputs<'_> {
         let points = self.points_of(stake, vote, self.kind);
         let bps = self.commission(&stake.delegation.voter_pubkey, vote);
         let credits_observed = points.credits_observed;
-        let nothing = Earned { stake: 0, commission: 0, bps, credits_observed };
+        let nothing = Earned { stake: 0, commission: 0, credits_observed };
         let is_new = stake.delegation.activation_epoch == self.epoch;
         if points.skips || self.inflation == 0 || is_new {
             return Some(nothing);
@@ -338,7 +359,7 @@ impl Inputs<'_> {
             // Both wait until there is a lamport for each.
             return None;
         }
-        Some(Earned { stake: reward, commission, bps, credits_observed })
+        Some(Earned { stake: reward, commission, credits_observed })
     }
 
     fn commission(&self, voter: &Pubkey, vote: &VoteAccount) -> u16 {
@@ -366,13 +387,19 @@ fn earned(stake: &StakeAccount, (_, end, start): EpochCredits, observed: &mut u6
 /// Splits lamports into a commission and the rest. In epochs of votes a remainder is lost, else it is
 /// part of the commission.
 fn split(bps: u16, lamports: u64, loses_remainder: bool) -> (u64, u64) {
-    let part = |bps: u16| {
-        let part = u128::from(lamports).saturating_mul(bps.into());
-        let part = part.checked_div(BASIS_POINTS.into()).unwrap_or_default();
-        u64::try_from(part).unwrap_or(u64::MAX)
-    };
-    let rest = part(BASIS_POINTS.saturating_sub(bps));
-    if loses_remainder { (part(bps), rest) } else { (lamports.saturating_sub(rest), rest) }
+    let rest = part(lamports, BASIS_POINTS.saturating_sub(bps));
+    if loses_remainder {
+        (part(lamports, bps), rest)
+    } else {
+        (lamports.saturating_sub(rest), rest)
+    }
+}
+
+/// Returns so many basis points of lamports, rounded down.
+pub(crate) fn part(lamports: u64, bps: u16) -> u64 {
+    let part = u128::from(lamports).saturating_mul(bps.into());
+    let part = part.checked_div(BASIS_POINTS.into()).unwrap_or_default();
+    u64::try_from(part).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ mod inflation;
 mod partition;
 mod record;
 
+use std::sync::Arc;
+
 use selkie_svm::{
     AccountSharedData, Feature, FeatureSet, Pubkey, ReadableAccount,
     check::is_reserved,
@@ -24,7 +26,7 @@ pub use self::{
 };
 pub(crate) use self::{
     accounts::{delegated_stakes, read_delegated_stakes},
-    calculate::{Calculation, EpochKind, Inputs, Rules, StakeReward},
+    calculate::{BASIS_POINTS, Calculation, EpochKind, Inputs, Rules, StakeReward, part},
     inflation::{DOUBLE_DISINFLATION, Inflation, doubled_since, since as inflation_since},
 };
 use crate::{
@@ -41,7 +43,9 @@ pub(crate) const SKIP_INACTIVE: Pubkey =
 pub(crate) struct Pending {
     /// The rewarded epoch.
     pub(crate) epoch: u64,
-    pub(crate) partitions: Vec<Vec<StakeReward>>,
+    pub(crate) partitions: Arc<[Vec<StakeReward>]>,
+    /// How many of the partitions this chain has paid.
+    pub(crate) paid: usize,
 }
 
 impl Pending {
@@ -53,7 +57,7 @@ impl Pending {
             let partition = usize::try_from(at).ok().and_then(|at| partitions.get_mut(at));
             partition.into_iter().for_each(|it: &mut Vec<_>| it.push(*reward));
         }
-        Self { epoch, partitions }
+        Self { epoch, partitions: partitions.into(), paid: 0 }
     }
 }
 

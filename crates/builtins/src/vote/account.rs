@@ -21,6 +21,36 @@ const EPOCHS_MAX: usize = 64;
 /// An epoch, the credits at its end, and those at its start.
 pub type EpochCredits = (u64, u64, u64);
 
+/// The discriminant of the newest version.
+const VERSION_4: [u8; 4] = [3, 0, 0, 0];
+
+/// Where the data of the newest version hold the lamports that delegators are still to receive.
+const PENDING_REWARDS: core::ops::Range<usize> = 136..144;
+
+/// Returns the lamports in the data of a vote account of the newest version that its delegators are
+/// still to receive (SIMD-0123).
+fn pending_rewards(data: &mut [u8]) -> Option<&mut [u8; 8]> {
+    if data.len() < VOTE_ACCOUNT_BYTES || !data.starts_with(&VERSION_4) {
+        return None;
+    }
+    data.get_mut(PENDING_REWARDS)?.first_chunk_mut()
+}
+
+/// Adds lamports to those in the data of a vote account that its delegators are still to receive; `None`
+/// if it is not of the newest version, or if they are too many (agave: `VoteStateViewMut`).
+pub fn add_pending_rewards(data: &mut [u8], lamports: u64) -> Option<()> {
+    let pending = pending_rewards(data)?;
+    *pending = u64::from_le_bytes(*pending).checked_add(lamports)?.to_le_bytes();
+    Some(())
+}
+
+/// Sets the lamports in the data of a vote account that its delegators are still to receive to 0, and
+/// returns them; `None` if it is not of the newest version.
+pub fn take_pending_rewards(data: &mut [u8]) -> Option<u64> {
+    let pending = pending_rewards(data)?;
+    Some(u64::from_le_bytes(core::mem::take(pending)))
+}
+
 /// Returns the compressed BLS key in the data of a vote account; `None` if it has none or the data
 /// are not those of a vote account. Only the newest version has a field for the key (SIMD-0185).
 #[must_use]
@@ -73,6 +103,25 @@ impl VoteAccount {
     #[must_use]
     pub fn collector(&self) -> &Pubkey {
         &self.state.inflation_rewards_collector
+    }
+
+    /// Returns the leader's part of block revenue, in basis points, and who receives it.
+    #[must_use]
+    pub fn block_revenue(&self) -> (u16, &Pubkey) {
+        (self.state.block_revenue_commission_bps, &self.state.block_revenue_collector)
+    }
+
+    /// Returns the lamports that its delegators are still to receive.
+    #[must_use]
+    pub fn pending_rewards(&self) -> u64 {
+        self.state.pending_delegator_rewards
+    }
+
+    /// Sets the commission of inflation rewards, in basis points, and the lamports that its delegators are
+    /// still to receive: those of an earlier time.
+    pub fn set_terms(&mut self, commission_bps: u16, pending_rewards: u64) {
+        self.state.inflation_rewards_commission_bps = commission_bps;
+        self.state.pending_delegator_rewards = pending_rewards;
     }
 
     /// Returns the credits of the last epochs, the oldest first.
@@ -166,6 +215,23 @@ mod tests {
         let mut new = empty();
         new.add_credits(3, 10, Some(3));
         assert_eq!(new.epoch_credits(), [MIGRATION_MARKER, (3, 10, 0)]);
+    }
+
+    #[test]
+    fn pending_rewards_are_changed_in_place() {
+        let mut account = empty();
+        account.set_terms(0, 5);
+        let mut data = account.write(VOTE_ACCOUNT_BYTES).unwrap();
+        assert_eq!(add_pending_rewards(&mut data, u64::MAX), None);
+        assert_eq!(add_pending_rewards(&mut data, 2), Some(()));
+        let read = |data: &[u8]| VoteAccount::read(&Pubkey::default(), data).unwrap();
+        assert_eq!(read(&data).pending_rewards(), 7);
+        assert_eq!(take_pending_rewards(&mut data), Some(7));
+        account.set_terms(0, 0);
+        assert_eq!(read(&data), account);
+        data[0] = 2;
+        assert_eq!(take_pending_rewards(&mut data), None);
+        assert_eq!(take_pending_rewards(&mut [3, 0, 0, 0]), None);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use selkie_svm::{Feature, FeatureSet, Rules, agave_feature};
 /// The rules of a run, and features to switch of those that are active otherwise.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FeatureArgs {
-    /// The rules: `mainnet`, those of a day (`mainnet@2026-09-01`), `testnet`, `devnet`, or a release
-    /// of agave (`4.5`); docs/protocol.md lists what differs [default: mainnet]
+    /// The rules: `mainnet`, those of a day (`mainnet@2026-09-01`), or a release of agave (`4.5`);
+    /// docs/protocol.md lists what differs [default: mainnet]
     #[arg(long, value_name = "NAME")]
     pub(crate) rules: Option<Rules>,
 

@@ -113,8 +113,8 @@ pub(crate) struct NodeArgs {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<String>,
 
-    /// The rules: `mainnet`, those of a day (`mainnet@2026-09-01`), `testnet`, `devnet`, or a release
-    /// of agave (`4.5`) [default: mainnet]
+    /// The rules: `mainnet`, those of a day (`mainnet@2026-09-01`), or a release of agave (`4.5`)
+    /// [default: mainnet]
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rules: Option<String>,

@@ -31,6 +31,8 @@ pub struct Question {
     /// Its parameters and what it returns.
     pub about: &'static str,
     answer: fn(&mut Session, &Value) -> Result<Value, Failure>,
+    /// Whether it is about the run as a whole: the answer takes a pass over all steps, and is kept.
+    is_kept: bool,
 }
 
 /// The questions, besides those of [`query::METHODS`] that are about memory, accounts, writes and searches.
@@ -39,11 +41,13 @@ pub const QUESTIONS: &[Question] = &[
         name: "run",
         about: "{}: steps, result, programs, invocations, events, and where the failure and the first own line are",
         answer: |session, _| Ok(run::overview(session)),
+        is_kept: true,
     },
     Question {
         name: "calls",
         about: "{}: the calls of functions that take the most steps, with their compute units",
         answer: |session, _| Ok(run::calls(session)),
+        is_kept: true,
     },
     Question {
         name: "step",
@@ -52,6 +56,7 @@ pub const QUESTIONS: &[Question] = &[
             session.go_to(query::number(params, "step")?);
             moment::here(session, params)
         },
+        is_kept: false,
     },
     Question {
         name: "go",
@@ -61,33 +66,44 @@ pub const QUESTIONS: &[Question] = &[
             go::go(session, params)?;
             moment::here(session, params)
         },
+        is_kept: false,
     },
     Question {
         name: "variable",
         about: "{step, frame, path, start}: the parts of a variable of a frame, each index of the path one of the list before",
         answer: moment::variable,
+        is_kept: false,
     },
     Question {
         name: "code",
         about: "{program, from, count}: instructions of a program with functions and lines",
         answer: |session, params| code::instructions(session, params),
+        is_kept: false,
     },
     Question {
         name: "source",
         about: "{file, from, count}: lines of a source file, and which of them have instructions",
         answer: |session, params| code::source(session, params),
+        is_kept: false,
     },
     Question {
         name: "input",
         about: "{step, from}: the fields of the innermost program's input",
         answer: |session, params| code::input(session, params),
+        is_kept: false,
     },
 ];
 
 /// The sessions of the transactions that were asked about last.
 #[derive(Default)]
 pub struct Debugger {
-    sessions: Mutex<Vec<(String, Arc<Mutex<Session>>)>>,
+    sessions: Mutex<Vec<(String, Arc<Mutex<Opened>>)>>,
+}
+
+/// A session, and the answers that are kept, by their questions.
+struct Opened {
+    session: Session,
+    kept: Vec<(&'static str, Value)>,
 }
 
 impl fmt::Debug for Debugger {
@@ -109,24 +125,31 @@ impl Debugger {
         question: &Value,
     ) -> Result<Value, Failure> {
         let asked = question.get("ask").and_then(Value::as_str).ok_or("`ask` is not text")?;
-        let Some(session) = self.session(name, open)? else { return Ok(Value::Null) };
-        let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-        match QUESTIONS.iter().find(|it| it.name == asked) {
-            Some(it) => (it.answer)(&mut session, question),
-            None => query::run(session.history().timeline(), asked, question),
+        let Some(opened) = self.opened(name, open)? else { return Ok(Value::Null) };
+        let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(it) = QUESTIONS.iter().find(|it| it.name == asked) else {
+            return query::run(opened.session.history().timeline(), asked, question);
+        };
+        if let Some((_, answer)) = opened.kept.iter().find(|(name, _)| *name == it.name) {
+            return Ok(answer.clone());
         }
+        let answer = (it.answer)(&mut opened.session, question)?;
+        if it.is_kept {
+            opened.kept.push((it.name, answer.clone()));
+        }
+        Ok(answer)
     }
 
-    fn session(
+    fn opened(
         &self,
         name: &str,
         open: &dyn Fn() -> Result<Option<Session>, Failure>,
-    ) -> Result<Option<Arc<Mutex<Session>>>, Failure> {
+    ) -> Result<Option<Arc<Mutex<Opened>>>, Failure> {
         if let Some(known) = self.known(name) {
             return Ok(Some(known));
         }
         let Some(session) = open()? else { return Ok(None) };
-        let opened = Arc::new(Mutex::new(session));
+        let opened = Arc::new(Mutex::new(Opened { session, kept: Vec::new() }));
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.insert(0, (name.to_owned(), Arc::clone(&opened)));
         sessions.truncate(SESSIONS_MAX);
@@ -134,11 +157,11 @@ impl Debugger {
     }
 
     /// Returns a session that is kept, which becomes the one that was asked about last.
-    fn known(&self, name: &str) -> Option<Arc<Mutex<Session>>> {
+    fn known(&self, name: &str) -> Option<Arc<Mutex<Opened>>> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let at = sessions.iter().position(|(it, _)| it == name)?;
         sessions[..=at].rotate_right(1);
-        sessions.first().map(|(_, session)| Arc::clone(session))
+        sessions.first().map(|(_, opened)| Arc::clone(opened))
     }
 }
 

@@ -57,6 +57,9 @@ impl Session {
     /// Returns the first moment at a line of the user's own that no macro has written, or else at one
     /// that a macro has written, or else the start.
     fn first_own(&self) -> u64 {
+        if !self.programs().iter().any(|it| it.info.has_lines()) {
+            return 0;
+        }
         let (mut first, mut written) = (None, None);
         self.history.visit(0..self.end(), &mut |moment| {
             let spot = self.model.spot(moment);

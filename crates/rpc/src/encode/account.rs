@@ -30,6 +30,11 @@ pub(crate) trait Surroundings {
     /// Returns the Unix time.
     fn now(&self) -> i64;
 
+    /// Returns an account as `{parsed, program, space}` by a description of its program.
+    fn describe(&self, _: &AccountSharedData) -> Option<Value> {
+        None
+    }
+
     /// Returns how amounts of a mint are shown.
     fn scale(&self, mint: &Pubkey) -> Option<Scale> {
         let account = self.account(mint)?;
@@ -150,6 +155,9 @@ pub(crate) fn parse(
     account: &AccountSharedData,
     around: &dyn Surroundings,
 ) -> Option<Value> {
+    if let Some(described) = around.describe(account) {
+        return Some(described);
+    }
     let (owner, data) = (account.owner(), account.data());
     let scale = mint_of(owner, data).and_then(|mint| around.scale(&mint));
     accounts::parse(&Account { key, owner, data, scale: scale.as_ref() })

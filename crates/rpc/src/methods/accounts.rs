@@ -14,9 +14,12 @@ use crate::{
     config::{
         AccountConfig, AccountEncoding, Commitment, Condition, ContextConfig, ProgramAccountsConfig,
     },
-    encode::account::{Form, Keyed, Shown},
+    encode::account::{Form, Keyed, Shown, Surroundings},
     error::RpcError,
-    methods::call::{Call, with_context, write_with_context},
+    methods::{
+        call::{Call, with_context, write_with_context},
+        surfnet_idls::Described,
+    },
     params::{Params, parse_key},
 };
 
@@ -52,7 +55,7 @@ pub(super) fn get_account_info(
     let view = call.view(config.context())?;
     let form = config.form(AccountEncoding::Binary);
     write_with_context(text, view.slot(), |text| match view.account(&key) {
-        Some(account) => write(text, &view, &key, &account, form),
+        Some(account) => write(text, &Described { call, view: &view }, &key, &account, form),
         None => text.raw("null"),
     })
 }
@@ -60,7 +63,7 @@ pub(super) fn get_account_info(
 /// Writes an account.
 pub(super) fn write(
     text: &mut Text,
-    view: &View,
+    around: &dyn Surroundings,
     key: &Pubkey,
     account: &AccountSharedData,
     form: Form,
@@ -70,7 +73,7 @@ pub(super) fn write(
         AccountEncoding::Base64Zstd => Some(text.hold(account.data().len().saturating_mul(2))?),
         _ => None,
     };
-    text.json(&Shown::new(key, account, form, view)?)
+    text.json(&Shown::new(key, account, form, around)?)
 }
 
 pub(super) fn get_multiple_accounts(
@@ -89,11 +92,18 @@ pub(super) fn get_multiple_accounts(
     call.fetch(&keys)?;
     let view = call.view(config.context())?;
     let form = config.form(AccountEncoding::Base64);
-    write_with_context(text, view.slot(), |text| write_all(text, &view, &keys, form))
+    write_with_context(text, view.slot(), |text| {
+        write_all(text, &Described { call, view: &view }, &keys, form)
+    })
 }
 
 /// Writes the account of each address, or null. An address that comes again is encoded once.
-fn write_all(text: &mut Text, view: &View, keys: &[Pubkey], form: Form) -> Result<(), RpcError> {
+fn write_all(
+    text: &mut Text,
+    around: &Described<'_>,
+    keys: &[Pubkey],
+    form: Form,
+) -> Result<(), RpcError> {
     let mut written: HashMap<Pubkey, Range<usize>> = HashMap::new();
     text.raw("[")?;
     for (index, key) in keys.iter().enumerate() {
@@ -105,8 +115,8 @@ fn write_all(text: &mut Text, view: &View, keys: &[Pubkey], form: Form) -> Resul
             continue;
         }
         let start = text.len();
-        match view.account(key) {
-            Some(account) => write(text, view, key, &account, form)?,
+        match around.account(key) {
+            Some(account) => write(text, around, key, &account, form)?,
             None => text.raw("null")?,
         }
         written.insert(*key, start..text.len());
@@ -163,8 +173,9 @@ pub(super) fn write_keyed(
         let text = format!("{} accounts match, more than the limit of {max}", accounts.len());
         return Err(RpcError::scan(&text));
     }
+    let around = Described { call, view };
     text.list(accounts.iter().map(|(key, account)| {
-        Shown::new(key, account, form, view).map(|account| Keyed::new(key, account))
+        Shown::new(key, account, form, &around).map(|account| Keyed::new(key, account))
     }))
 }
 

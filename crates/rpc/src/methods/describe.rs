@@ -145,7 +145,7 @@ fn name(text: &str) -> String {
     plain::line(text).into_owned()
 }
 
-fn object(entries: &[Entry<'_>]) -> Value {
+pub(super) fn object(entries: &[Entry<'_>]) -> Value {
     let shown = entries.iter().map(|it| (name(&it.field.name), value(&it.value)));
     Value::Object(shown.collect::<Map<_, _>>())
 }

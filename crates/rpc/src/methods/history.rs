@@ -137,18 +137,20 @@ pub(super) fn get_signatures_for_address(
         .node
         .signatures_for_address(&address, &query)
         .map_err(|unknown| RpcError::filter_transaction_not_found(&unknown.0.to_string()))?;
-    let show = |landed: &Arc<Landed>| {
-        json!({
-            "blockTime": landed.block_time,
-            "confirmationStatus": confirmation(call.node.commitment_of(landed.slot)),
-            "err": encode::error(&landed.result),
-            "memo": transaction::memo(landed),
-            "signature": landed.signature.to_string(),
-            "slot": landed.slot,
-            "transactionIndex": landed.index,
-        })
-    };
-    Ok(landed.iter().map(show).collect())
+    Ok(landed.iter().map(|landed| show_signature(call, landed)).collect())
+}
+
+/// Returns what methods about addresses say of a transaction.
+pub(super) fn show_signature(call: &Call<'_>, landed: &Landed) -> Value {
+    json!({
+        "blockTime": landed.block_time,
+        "confirmationStatus": confirmation(call.node.commitment_of(landed.slot)),
+        "err": encode::error(&landed.result),
+        "memo": transaction::memo(landed),
+        "signature": landed.signature.to_string(),
+        "slot": landed.slot,
+        "transactionIndex": landed.index,
+    })
 }
 
 /// Returns the block of a slot that has reached a commitment.

@@ -1,6 +1,8 @@
 //! The methods: one row each, and how a request finds its row.
 
 mod accounts;
+mod address_history;
+mod bundles;
 mod call;
 mod cheats;
 mod cluster;
@@ -11,6 +13,10 @@ mod inflation;
 mod schedules;
 mod sending;
 mod surfnet;
+mod surfnet_confidential;
+mod surfnet_idls;
+mod surfnet_kept;
+mod surfnet_profiles;
 mod surfnet_programs;
 mod surfnet_settings;
 mod surfnet_snapshot;

@@ -1,6 +1,6 @@
 //! Methods that send and simulate transactions, and what clients ask before that.
 
-use selkie_node::{SendError, SendOptions, SimulateOptions, Simulation, View};
+use selkie_node::{SendError, SendOptions, SimulateOptions, Simulation};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_hash::Hash;
@@ -16,13 +16,14 @@ use crate::{
     },
     encode::{
         self,
-        account::Form,
+        account::{Form, Surroundings},
         meta::{self, Inner},
     },
     error::RpcError,
     methods::{
         accounts,
         call::{Call, check_slot, with_context, write_with_context},
+        surfnet_idls::Described,
         wire,
     },
     params::{Params, parse_hash, parse_key},
@@ -184,7 +185,7 @@ pub(super) fn simulate_transaction(
         Some(wanted) => {
             // The accounts come first, and are written one by one, since they may be long.
             text.raw(r#"{"accounts":"#)?;
-            write_accounts(text, wanted, &simulation, &view)?;
+            write_accounts(text, wanted, &simulation, &Described { call, view: &view })?;
             for (name, value) in fields.as_object().into_iter().flatten().skip(1) {
                 text.raw(&format!(r#","{name}":"#))?;
                 text.json(value)?;
@@ -210,7 +211,7 @@ fn write_accounts(
     text: &mut Text,
     wanted: &SimulateAccounts,
     simulation: &Simulation,
-    view: &View,
+    around: &dyn Surroundings,
 ) -> Result<(), RpcError> {
     let encoding = wanted.encoding.unwrap_or(AccountEncoding::Base64);
     if matches!(encoding, AccountEncoding::Binary | AccountEncoding::Base58) {
@@ -231,10 +232,10 @@ fn write_accounts(
         let account = match after {
             _ if simulation.result.is_err() => None,
             Some((_, account)) => account.clone(),
-            None => view.account(&key),
+            None => around.account(&key),
         };
         match account {
-            Some(account) => accounts::write(text, view, &key, &account, form)?,
+            Some(account) => accounts::write(text, around, &key, &account, form)?,
             None => text.raw("null")?,
         }
     }
@@ -243,7 +244,7 @@ fn write_accounts(
 
 /// Returns what `simulateTransaction` answers, which is also the data of a failed preflight. Its first
 /// field, `accounts`, is null.
-fn simulation_value(simulation: &Simulation, inner: Value) -> Value {
+pub(super) fn simulation_value(simulation: &Simulation, inner: Value) -> Value {
     let meta = &simulation.meta;
     let executed = |value: Value| if simulation.is_processed { value } else { Value::Null };
     let replacement = simulation.replacement_blockhash.map(

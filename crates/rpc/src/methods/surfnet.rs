@@ -15,7 +15,7 @@ use crate::{
         cluster::epoch_info,
         surfnet_settings::{Chosen, Supply},
     },
-    params::Params,
+    params::{Params, parse_key},
 };
 
 /// Returns a value with the newest slot.
@@ -118,4 +118,34 @@ pub(super) fn enable(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcE
 pub(super) fn set_supply(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     call.surfnet.set_supply(params.required::<Supply>(0)?)?;
     Ok(now(call, Value::Null))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Streamed {
+    pubkey: String,
+    include_owned_accounts: Option<bool>,
+}
+
+pub(super) fn stream_account(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let key = params.key(0)?;
+    let Owned { include_owned_accounts } = params.or_default(1)?;
+    call.node.stream(key, include_owned_accounts.unwrap_or_default());
+    Ok(now(call, Value::Null))
+}
+
+pub(super) fn stream_accounts(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let entries: Vec<Streamed> = params.required(0)?;
+    let key = |it: &Streamed| Ok((parse_key(&it.pubkey)?, it.include_owned_accounts));
+    let entries = entries.iter().map(key).collect::<Result<Vec<_>, RpcError>>()?;
+    for (key, with_owned) in entries {
+        call.node.stream(key, with_owned.unwrap_or_default());
+    }
+    Ok(now(call, Value::Null))
+}
+
+pub(super) fn streamed_accounts(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
+    let show = |(key, with_owned): (Pubkey, bool)| json!({ "includeOwnedAccounts": with_owned, "pubkey": key.to_string() });
+    let accounts: Vec<Value> = call.node.streamed().into_iter().map(show).collect();
+    Ok(now(call, json!({ "accounts": accounts })))
 }

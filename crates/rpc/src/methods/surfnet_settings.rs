@@ -1,4 +1,5 @@
-//! [`Settings`]: what surfpool's cheatcodes have set, and no account holds. They last as long as the server.
+//! [`Settings`]: what clients have set by surfpool's cheatcodes, or sent by Jito's methods, and no account holds.
+//! They last as long as the server.
 
 use std::{
     collections::BTreeSet,
@@ -8,18 +9,25 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{error::RpcError, params::parse_key};
+use crate::{
+    error::RpcError,
+    methods::surfnet_kept::{Bundles, Idls, Profiles},
+    params::parse_key,
+};
 
 /// The methods that switch others on and off.
 const SWITCHES: [&str; 2] = ["surfnet_enableCheatcode", "surfnet_disableCheatcode"];
 
-/// What surfpool's cheatcodes have set.
+/// What clients have set by surfpool's cheatcodes, or sent by Jito's methods.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// The cheatcodes of surfpool that are served.
     names: Vec<&'static str>,
     disabled: Mutex<BTreeSet<String>>,
     supply: Mutex<Supply>,
+    pub(super) profiles: Mutex<Profiles>,
+    pub(super) idls: Mutex<Idls>,
+    pub(super) bundles: Mutex<Bundles>,
 }
 
 /// What `getSupply` says instead of the truth.
@@ -47,7 +55,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Settings {
     /// Creates the settings of a server that serves cheatcodes of these names.
     pub(crate) fn new(names: Vec<&'static str>) -> Self {
-        Self { names, disabled: Mutex::default(), supply: Mutex::default() }
+        let (disabled, supply) = Default::default();
+        let (profiles, idls, bundles) = Default::default();
+        Self { names, disabled, supply, profiles, idls, bundles }
     }
 
     /// Returns whether a method was disabled by this name.

@@ -15,7 +15,7 @@ use crate::{
     encode::account::parse,
     error::RpcError,
     methods::call::{Call, write_with_context},
-    params::{Params, parse_key},
+    params::{Params, parse_key, parse_signature},
 };
 
 #[derive(Default, Deserialize)]
@@ -41,7 +41,7 @@ struct Filter {
 enum Scope {
     #[default]
     Network,
-    #[allow(dead_code, reason = "refused")]
+    /// The accounts of a transaction, by its signature, as they were before it.
     PreTransaction(String),
 }
 
@@ -79,22 +79,31 @@ impl Selection {
     }
 }
 
+/// Returns the accounts of a transaction as they were before it.
+fn before(call: &Call<'_>, signature: &str) -> Result<Vec<(Pubkey, AccountSharedData)>, RpcError> {
+    let case = call.node.case(&parse_signature(signature)?);
+    let case = case.map_err(|error| RpcError::refused(error.to_string()))?;
+    let unknown = || RpcError::filter_transaction_not_found(signature);
+    let (_, case) = case.ok_or_else(unknown)?;
+    Ok(case.accounts.iter().map(|(key, account)| (*key, account.clone())).collect())
+}
+
 pub(super) fn export(
     call: &Call<'_>,
     params: &mut Params,
     text: &mut Text,
 ) -> Result<(), RpcError> {
     let config: Config = params.or_default(0)?;
-    if let Scope::PreTransaction(_) = config.scope {
-        let reason = "the scope preTransaction is not served; selkie_replayTransaction has the accounts before a transaction";
-        return Err(RpcError::invalid_params(reason));
-    }
     let selection = Selection::new(&config.filter.unwrap_or_default())?;
     let is_parsed = config.include_parsed_accounts.unwrap_or_default();
     let view = call.node.view(CommitmentLevel::Processed);
+    let accounts = match &config.scope {
+        Scope::Network => view.accounts(),
+        Scope::PreTransaction(signature) => before(call, signature)?,
+    };
     write_with_context(text, view.slot(), |text| {
         let mut separator = "{";
-        for (key, account) in view.accounts() {
+        for (key, account) in accounts {
             if !selection.has(&key, &account) {
                 continue;
             }

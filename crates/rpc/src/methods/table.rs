@@ -2,10 +2,10 @@
 //! made.
 
 use crate::methods::{
-    accounts,
+    accounts, address_history, bundles,
     call::{API_VERSION, Handler, TextHandler, ValueHandler},
-    cheats, cluster, describe, explain, history, inflation, sending, surfnet, surfnet_programs,
-    surfnet_snapshot, tokens, traces, votes,
+    cheats, cluster, describe, explain, history, inflation, sending, surfnet, surfnet_confidential,
+    surfnet_idls, surfnet_profiles, surfnet_programs, surfnet_snapshot, tokens, traces, votes,
 };
 
 /// Who may call a method.
@@ -106,6 +106,21 @@ const fn cheat(
     Method { alias, compared: "", access: Access::Loopback, ..slow(name, params, result, handler) }
 }
 
+/// A method that agave does not have.
+const fn other(method: Method) -> Method {
+    Method { compared: "", ..method }
+}
+
+/// A cheatcode that writes its answer itself.
+const fn written_cheat(
+    name: &'static str,
+    params: &'static str,
+    result: &'static str,
+    handler: TextHandler,
+) -> Method {
+    Method { compared: "", access: Access::Loopback, ..written(name, params, result, handler) }
+}
+
 /// Every method.
 #[rustfmt::skip]
 pub const METHODS: &[Method] = &[
@@ -164,6 +179,13 @@ pub const METHODS: &[Method] = &[
     quick("sendTransaction", "transaction, [config]", "the signature; failures are explained by error -32002", sending::send_transaction),
     written("simulateTransaction", "transaction, [config]", "error, logs, accounts, units consumed, return data", sending::simulate_transaction),
 
+    other(written("getTransactionsForAddress", "pubkey, [config]", "the transactions of an address, or their signatures, filtered and in pages, by Helius's parameters", address_history::get_transactions_for_address)),
+    other(slow("sendBundle", "transactions, [config]", "the id of a bundle of at most 5 transactions, which have landed in one block; if one fails, none lands", bundles::send)),
+    other(written("simulateBundle", "bundle, [config]", "the results of a bundle's transactions, up to the first that fails", bundles::simulate)),
+    other(slow("getBundleStatuses", "ids", "transactions, slot and confirmation of at most 5 bundles", bundles::statuses)),
+    other(slow("getInflightBundleStatuses", "ids", "whether each of at most 5 bundles has landed, and in which slot", bundles::inflight_statuses)),
+    other(quick("getTipAccounts", "", "the addresses that receive tips on mainnet; none is needed here", bundles::tip_accounts)),
+
     cheat("selkie_setAccount", "surfnet_setAccount", "pubkey, account", "null; the fields `lamports`, `data` (hex, or text and encoding), `owner`, `executable` that are absent stay; `fields` changes data by the names that `selkie_describe` has, to values as text", cheats::set_account),
     cheat("selkie_setBalance", "", "pubkey, lamports", "the slot", cheats::set_balance),
     cheat("selkie_setTokenAccount", "", "owner, mint, account, [program]", "the address of the owner's associated token account, which is then as the token program makes it, and the mint's supply with it", cheats::set_token_account),
@@ -180,7 +202,7 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_impersonateAll", "", "on", "null; no signature is checked", cheats::impersonate_all),
     cheat("selkie_setFeature", "", "feature, slot", "null; active from the first block at or after the slot", cheats::set_feature),
     cheat("selkie_reset", "", "", "the slot, back at genesis", cheats::reset),
-    Method { compared: "", access: Access::Loopback, ..written("selkie_dumpState", "", "the whole state with its history, as text", cheats::dump_state) },
+    written_cheat("selkie_dumpState", "", "the whole state with its history, as text", cheats::dump_state),
     cheat("selkie_loadState", "", "state", "the slot", cheats::load_state),
     cheat("selkie_traceTransaction", "", "signature", "call tree with compute units per call, and changes of accounts; null if unknown", traces::trace_transaction),
     cheat("selkie_profileTransaction", "", "transaction, [config]", "the same of a simulation; the transaction is base64", traces::profile_transaction),
@@ -206,7 +228,17 @@ pub const METHODS: &[Method] = &[
     cheat("surfnet_resetAccount", "", "pubkey, [config]", "null; the account is deleted, and of a fork fetched again; with `includeOwnedAccounts` those that it owns, too", surfnet::reset_account),
     cheat("surfnet_offlineAccount", "", "pubkey, [config]", "null; the account is never fetched; with `includeOwnedAccounts` nor those that it owns here", surfnet::offline_account),
     cheat("surfnet_setSupply", "", "supply", "null; `getSupply` says so: `total`, `circulating`, `non_circulating`, `non_circulating_accounts`", surfnet::set_supply),
-    Method { access: Access::Loopback, ..written("surfnet_exportSnapshot", "[config]", "the accounts by address, as `--snapshot` reads them, without programs unless the filter includes them", surfnet_snapshot::export) },
+    written_cheat("surfnet_exportSnapshot", "[config]", "the accounts by address, as `--snapshot` reads them, without programs unless the filter includes them", surfnet_snapshot::export),
+    written_cheat("surfnet_profileTransaction", "transaction, [tag], [config]", "what a simulation of the transaction, in base64, does to its accounts, with units and logs; as a whole, and of each instruction; kept under a key and a tag", surfnet_profiles::profile),
+    written_cheat("surfnet_getTransactionProfile", "key, [config]", "such a profile again by its key, or that of a landed transaction by its signature; null if unknown, or the state before it is not kept", surfnet_profiles::get_profile),
+    written_cheat("surfnet_getProfileResultsByTag", "tag, [config]", "the profiles with a tag, oldest first; null if there are none", surfnet_profiles::by_tag),
+    cheat("surfnet_registerIdl", "", "idl, [slot]", "null; the description of the program that it names is active from the slot on, and `jsonParsed` shows the program's accounts by it", surfnet_idls::register),
+    cheat("surfnet_getActiveIdl", "", "program, [slot]", "the description that was registered and is active in the slot, or null", surfnet_idls::active),
+    cheat("surfnet_deriveConfidentialKeys", "", "signature", "the keys that a wallet derives of its signature of `solana-conf-bal/v1` and a seed, in base58", surfnet_confidential::derive_keys),
+    cheat("surfnet_getConfidentialBalance", "", "account, [keys]", "what the owner of a token account of Token-2022 reads with `aesKey` (`available`) and `elgamalSecretKey` (`pending`); null where a key is missing or another one's", surfnet_confidential::get_balance),
+    cheat("surfnet_streamAccount", "", "pubkey, [config]", "null; a fork fetches the account whenever it is used; with `includeOwnedAccounts` those that it owns, too", surfnet::stream_account),
+    cheat("surfnet_streamAccounts", "", "entries", "null, after the same for each `{pubkey, includeOwnedAccounts}`", surfnet::stream_accounts),
+    cheat("surfnet_getStreamedAccounts", "", "", "the accounts that are fetched whenever they are used", surfnet::streamed_accounts),
     cheat("surfnet_disableCheatcode", "", "names, [config]", "null; methods of these names, or `\"all\"` of surfpool's, are refused; with `lockout` also those that enable", surfnet::disable),
     cheat("surfnet_enableCheatcode", "", "names", "null; methods of these names, or `\"all\"`, are served again", surfnet::enable),
 ];
@@ -257,32 +289,12 @@ pub struct UnsupportedRow {
 pub const UNSUPPORTED: &[UnsupportedRow] = &[
     UnsupportedRow { name: "voteSubscribe", reason: "there are no votes" },
     UnsupportedRow {
-        name: "getTransactionsForAddress",
-        reason: "not yet; use getSignaturesForAddress",
-    },
-    UnsupportedRow {
-        name: "sendBundle, simulateBundle, getBundleStatuses",
-        reason: "Jito's, not yet",
-    },
-    UnsupportedRow {
         name: "getConfirmedBlock, getRecentBlockhash, getFees, …",
         reason: "removed from agave 2.0",
     },
     UnsupportedRow {
-        name: "surfnet_profileTransaction, surfnet_getTransactionProfile, surfnet_getProfileResultsByTag",
-        reason: "not yet",
-    },
-    UnsupportedRow {
-        name: "surfnet_streamAccount, surfnet_streamAccounts, surfnet_getStreamedAccounts",
-        reason: "an account is fetched once",
-    },
-    UnsupportedRow {
-        name: "surfnet_getConfidentialBalance, surfnet_deriveConfidentialKeys",
-        reason: "not yet",
-    },
-    UnsupportedRow {
-        name: "surfnet_registerIdl, surfnet_getActiveIdl, surfnet_registerScenario",
-        reason: "surfpool's own tools",
+        name: "surfnet_registerScenario",
+        reason: "not yet; `fields` of surfnet_setAccount changes accounts by their descriptions",
     },
 ];
 

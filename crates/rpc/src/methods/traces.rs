@@ -1,7 +1,12 @@
 //! What a transaction did: as a tree of calls with compute units and changes, or as a replay.
 
-use selkie_node::{AccountDiff, ProgramCall, SimulateOptions, Trace};
+use core::iter;
+
+use selkie_isa::plain;
+use selkie_layout::place;
+use selkie_node::{AccountDiff, Changed, ProgramCall, SimulateOptions, Trace};
 use serde_json::{Value, json};
+use solana_account::{AccountSharedData, ReadableAccount};
 use solana_commitment_config::CommitmentLevel;
 use solana_pubkey::Pubkey;
 
@@ -16,7 +21,7 @@ use crate::{
 /// Returns the trace of a landed transaction; null if it is not in the history.
 pub(super) fn trace_transaction(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     let signature = params.signature(0)?;
-    Ok(call.node.trace(&signature).map_or(Value::Null, |trace| show(&trace)))
+    Ok(call.node.trace(&signature).map_or(Value::Null, |trace| show(call, &trace)))
 }
 
 /// Returns the replay file of a landed transaction; null if it is not in the history.
@@ -35,12 +40,18 @@ pub(super) fn profile_transaction(call: &Call<'_>, params: &mut Params) -> Resul
     let transaction = wire::transaction(&text, encoding)?;
     let options = SimulateOptions { verify_signatures: false, replace_blockhash: true };
     let view = call.node.view(CommitmentLevel::Processed);
-    Ok(show(&view.profile(&transaction, &options).1))
+    Ok(show(call, &view.profile(&transaction, &options).1))
 }
 
-fn show(trace: &Trace) -> Value {
+fn show(call: &Call<'_>, trace: &Trace) -> Value {
+    let changed = trace.changed.iter().map(Some).chain(iter::repeat(None));
+    let diffs = trace.account_diffs.iter().zip(changed).map(|(it, changed)| {
+        let mut shown = diff(it, &trace.accounts);
+        shown["fields"] = changed.map(|it| fields(call, it)).unwrap_or_else(|| json!([]));
+        shown
+    });
     json!({
-        "accountDiffs": trace.account_diffs.iter().map(|it| diff(it, &trace.accounts)).collect::<Vec<_>>(),
+        "accountDiffs": diffs.collect::<Vec<_>>(),
         "computeUnitLimit": trace.compute_unit_limit,
         "computeUnits": trace.compute_units,
         "err": encode::error(&trace.result),
@@ -50,6 +61,22 @@ fn show(trace: &Trace) -> Value {
         "postBalances": trace.post_balances,
         "preBalances": trace.pre_balances,
     })
+}
+
+/// Returns the fields of an account that changed, by its program's rows or description.
+fn fields(call: &Call<'_>, it: &Changed) -> Value {
+    let layout = |account: Option<&AccountSharedData>| {
+        account.and_then(|it| call.interfaces.account(call, it.owner(), it.data()))
+    };
+    let (before, after) = (it.before.as_ref(), it.after.as_ref());
+    let (old, new) = (layout(before), layout(after));
+    let old = old.as_ref().zip(before).map(|((layout, _), it)| (layout, it.data()));
+    let new = new.as_ref().zip(after).map(|((layout, _), it)| (layout, it.data()));
+    let changed = place::changes(old, new);
+    let shown = changed
+        .iter()
+        .map(|it| json!({ "after": it.after, "before": it.before, "path": plain::line(&it.path) }));
+    shown.collect()
 }
 
 fn frame(it: &ProgramCall) -> Value {
