@@ -16,6 +16,7 @@ mod instructions;
 mod links;
 mod matrix;
 mod modules;
+mod names;
 mod node_torture;
 mod npm;
 mod peers;

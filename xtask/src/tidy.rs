@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     figures::{self, Workspace},
     files::Files,
-    links, output, ratchets, repository, say,
+    links, names, output, ratchets, repository, say,
     source::Function,
 };
 
@@ -100,6 +100,7 @@ const RULES: &[Rule] = &[
     unsafe_stays,
     state_is_passed,
     errors_are_types,
+    names_are_one_concept,
     paths_exist,
     names_exist,
     links_lead_somewhere,
@@ -338,6 +339,11 @@ fn words_before(code: &str, form: &str) -> bool {
             .next_back()
             .is_none_or(|before| !before.is_alphanumeric() && before != '_' && before != '"')
     })
+}
+
+/// A type's name is that of one concept.
+fn names_are_one_concept(repository: &Repository) -> Vec<String> {
+    names::findings(&repository.files)
 }
 
 /// The files and folders that documents name exist.

@@ -22,7 +22,7 @@ use selkie::{
         program_cache::{CacheOptions, program_data_address},
     },
 };
-use selkie_client::DiskStore;
+use selkie_client::StoredPrograms;
 
 /// Programs of a restart.
 const PROGRAMS: usize = 1000;
@@ -158,7 +158,7 @@ fn start(
     let start = Instant::now();
     let mut cache = ProgramCache::new();
     if let Some(folder) = folder {
-        cache = cache.with_store(Arc::new(DiskStore::open(folder).unwrap()));
+        cache = cache.with_store(Arc::new(StoredPrograms::open(folder).unwrap()));
     }
     for number in 0..PROGRAMS {
         let Some(ProgramEntry::Loaded(program)) = accounts.get(&cache, &key(number)) else {

@@ -9,7 +9,7 @@ use selkie_debug::{History, PathMap, Session};
 use selkie_inspect::SourceMap;
 use selkie_isa::failure::{Failure, OrFailure as _};
 use selkie_layout::{account::Layout, place, program};
-use selkie_replay::{DebugFiles, Moment, ReplayFile, Timeline, Visitor};
+use selkie_replay::{DebugFiles, ReachedStep, ReplayFile, Timeline, Visitor};
 use selkie_report::explain;
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ impl Counter<'_> {
 }
 
 impl Visitor for Counter<'_> {
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         if moment.program() == *self.program {
             let left = moment.units_left();
             self.charge(left);

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use selkie_builtins::vote_account::take_pending_rewards;
+use selkie_layout::stake::{CREDITS_OBSERVED, DEACTIVATION_EPOCH, DELEGATED_STAKE};
 use selkie_svm::{
-    AccountSharedData, Feature, Pubkey, ReadableAccount,
+    AccountSharedData, Feature, Pubkey, ReadableAccount, RewardKind,
     sysvars::{EpochRewards, minimum_balance},
 };
 use solana_account::WritableAccount;
@@ -17,20 +18,13 @@ use crate::{
     head::HeadAccounts,
     rewards::{
         Calculation, DELEGATED_STAKES, EpochInflation, EpochKind, Inflation, Inputs, Pending,
-        Reward, RewardKind, Rules, SKIP_INACTIVE, StakeReward, VOTE_REWARDS, VoteRewards,
-        admission, credited, delegated_stakes, doubled_since, inflation_since,
-        read_delegated_stakes,
+        Reward, Rules, SKIP_INACTIVE, StakeReward, VOTE_REWARDS, VoteRewards, admission, credited,
+        delegated_stakes, doubled_since, inflation_since, read_delegated_stakes,
     },
     stakes::StakeAccounts,
     step::{Between, Distribution},
     sysvars, time,
 };
-
-/// Offsets in the data of a stake account: of the delegated lamports, the epoch of the deactivation, and
-/// the credits observed.
-const STAKE_OFFSET: usize = 156;
-const DEACTIVATION_OFFSET: usize = 172;
-const CREDITS_OFFSET: usize = 188;
 
 impl<A: HeadAccounts> Advance<'_, A> {
     fn rules(&self) -> Rules {
@@ -333,15 +327,10 @@ impl<A: HeadAccounts> Advance<'_, A> {
                 deactivation = epoch;
             }
         }
-        let fields = [
-            (STAKE_OFFSET, delegated),
-            (DEACTIVATION_OFFSET, deactivation),
-            (CREDITS_OFFSET, reward.credits_observed),
-        ];
         let data = account.data_as_mut_slice();
-        for (offset, number) in fields {
-            data.get_mut(offset..offset.saturating_add(8))?.copy_from_slice(&number.to_le_bytes());
-        }
+        DELEGATED_STAKE.put(data, &delegated)?;
+        DEACTIVATION_EPOCH.put(data, &deactivation)?;
+        CREDITS_OBSERVED.put(data, &reward.credits_observed)?;
         Some(account)
     }
 

@@ -4,7 +4,7 @@
 use std::{sync::PoisonError, thread};
 
 use selkie_builtins::vote_account::add_pending_rewards;
-use selkie_svm::{AccountSharedData, AccountStore, Feature, Pubkey, ReadableAccount};
+use selkie_svm::{AccountSharedData, AccountStore, Feature, Pubkey, ReadableAccount, RewardKind};
 use sha2::{Digest, Sha256};
 use solana_account::WritableAccount;
 use solana_hash::Hash;
@@ -17,7 +17,7 @@ use crate::{
     error::BankError,
     lattice::LatticeHash,
     phase::Phase,
-    rewards::{self, BASIS_POINTS, Reward, RewardKind, credited},
+    rewards::{self, BASIS_POINTS, Reward, credited},
     time,
 };
 

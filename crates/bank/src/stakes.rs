@@ -12,6 +12,7 @@ use core::ops::{Range, RangeInclusive};
 use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_builtins::vote_account::{VOTE_ACCOUNT_BYTES, VoteAccount};
+use selkie_layout::stake::{DELEGATED_STATE, Delegated, Stake};
 use selkie_svm::{
     AccountSharedData, EpochStake, Feature, FeatureSet, Pubkey, ReadableAccount,
     sysvars::{EpochSchedule, Rent, minimum_balance},
@@ -35,12 +36,6 @@ const EPOCHS_KEPT: u64 = 5;
 
 /// The maximum number of vote accounts that count: those with the most stake (SIMD-0357).
 const VOTE_ACCOUNTS_MAX: usize = 2000;
-
-/// The discriminant of a delegated stake account (SDK: `StakeStateV2::Stake`), and the layout: the
-/// discriminant, 120 bytes of authorities and lockup, the delegation, the credits observed, flags.
-const DELEGATED: [u8; 4] = [2, 0, 0, 0];
-const DELEGATION_OFFSET: usize = 124;
-const DELEGATED_BYTES: usize = 197;
 
 /// The epoch stakes of a cluster, as `sol_get_epoch_stake` returns them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -425,19 +420,14 @@ fn keep_largest(voters: &mut BTreeMap<Pubkey, u64>, max: usize) {
 /// Decodes the delegation of a stake account, and the credits that it has observed; `None` if it has
 /// none.
 fn delegation(data: &[u8]) -> Option<(Delegation, u64)> {
-    if data.len() < DELEGATED_BYTES || !data.starts_with(&DELEGATED) {
-        return None;
-    }
-    let (voter, rest) = data.get(DELEGATION_OFFSET..)?.split_first_chunk::<32>()?;
-    let (numbers, _) = rest.as_chunks::<8>();
-    let number = |index: usize| numbers.get(index).map(|bytes| u64::from_le_bytes(*bytes));
+    let account = Delegated::at_start_of(data).filter(|it| it.state == DELEGATED_STATE)?;
+    let Stake { delegation, credits_observed } = account.stake;
     let delegation = Delegation {
-        voter_pubkey: Pubkey::new_from_array(*voter),
-        stake: number(0)?,
-        activation_epoch: number(1)?,
-        deactivation_epoch: number(2)?,
+        voter_pubkey: delegation.voter,
+        stake: delegation.stake,
+        activation_epoch: delegation.activation_epoch,
+        deactivation_epoch: delegation.deactivation_epoch,
         ..Delegation::default()
     };
-    // A number that is no longer used comes in between.
-    Some((delegation, number(4)?))
+    Some((delegation, credits_observed))
 }

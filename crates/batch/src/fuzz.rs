@@ -49,7 +49,7 @@ struct Searched {
     hopeless: Option<ExploreError>,
 }
 
-/// What the searches took: the column `return_data`.
+/// What the searches took: the column `effort`.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Effort {
@@ -62,7 +62,7 @@ struct Effort {
     cases: usize,
 }
 
-/// A finding: an element of the column `error`.
+/// A finding: an element of the column `findings`.
 #[derive(Serialize)]
 struct Found {
     seed: u64,
@@ -107,26 +107,34 @@ impl Searched {
     }
 
     fn ended(self, keeps_logs: bool) -> Ended {
-        let json = |it| String::from_utf8(it).expect("JSON is text");
-        let effort = serde_json::to_vec(&self.effort).expect("numbers are JSON");
-        let error = (!self.findings.is_empty())
-            .then(|| json(serde_json::to_vec(&self.findings).expect("strings are JSON")));
-        let status = if error.is_some() { Status::Found } else { Status::Success };
-        let effects_hash = hash(error.as_deref().unwrap_or_default(), &effort, self.compute_units);
+        let effort = serde_json::to_string(&self.effort).expect("numbers are JSON");
+        let findings = (!self.findings.is_empty())
+            .then(|| serde_json::to_string(&self.findings).expect("strings are JSON"));
+        let status = if findings.is_some() { Status::Found } else { Status::Success };
+        let found = findings.as_deref().unwrap_or_default();
+        let effects_hash = hash(found, &effort, self.compute_units);
         let executed = Executed {
             compute_units: self.compute_units,
             fee: 0,
-            return_data: Some(effort),
+            return_data: None,
+            effort: Some(effort),
             logs: Logs::of(&mut Vec::new(), keeps_logs),
         };
-        let (error_index, post) = (None, Vec::new());
-        Ended { status, error, error_index, executed: Some(executed), post, effects_hash }
+        Ended {
+            status,
+            error: None,
+            findings,
+            error_index: None,
+            executed: Some(executed),
+            post: Vec::new(),
+            effects_hash,
+        }
     }
 }
 
-fn hash(error: &str, effort: &[u8], compute_units: u64) -> Sha256 {
+fn hash(findings: &str, effort: &str, compute_units: u64) -> Sha256 {
     let mut hasher = Hasher::new_with_prefix(b"selkie fuzz 1");
-    effects::text(&mut hasher, error);
+    effects::text(&mut hasher, findings);
     hasher.update(compute_units.to_le_bytes());
     hasher.update(effort);
     hasher.finalize().into()

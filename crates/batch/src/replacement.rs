@@ -5,10 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use selkie_svm::{
-    Loader, Pubkey, ReadableAccount as _,
-    program_cache::{LOADER_V4_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, program_data_address},
-};
+use selkie_svm::{Loader, Pubkey, ReadableAccount as _, program_cache::program_data_address};
 use solana_account::{AccountSharedData, WritableAccount as _};
 
 use crate::error::Malformed;
@@ -41,9 +38,8 @@ impl Replacement {
     /// If the account is not one of a deployed program.
     pub(crate) fn holder(&self, account: &AccountSharedData) -> Result<Holder, Malformed> {
         let holder = Loader::of(account.owner()).and_then(|loader| match loader {
-            Loader::V1 | Loader::V2 => Some((self.program, 0)),
-            Loader::V3 => Some((program_data_address(account.data())?, PROGRAM_DATA_HEADER_BYTES)),
-            Loader::V4 => Some((self.program, LOADER_V4_HEADER_BYTES)),
+            Loader::V1 | Loader::V2 | Loader::V4 => Some((self.program, loader.header_bytes())),
+            Loader::V3 => Some((program_data_address(account.data())?, loader.header_bytes())),
         });
         let no_program = || format!("{} is to be replaced, but is no program here", self.program);
         Ok(holder.ok_or_else(no_program)?)

@@ -39,6 +39,8 @@ pub(crate) struct Results {
     matches: BooleanBuilder,
     nanoseconds: Int64Builder,
     bytes_in: Int64Builder,
+    effort: StringBuilder,
+    findings: StringBuilder,
 }
 
 impl Results {
@@ -65,6 +67,8 @@ impl Results {
             matches: BooleanBuilder::new(),
             nanoseconds: numbers(),
             bytes_in: numbers(),
+            effort: StringBuilder::new(),
+            findings: StringBuilder::new(),
         }
     }
 
@@ -91,12 +95,14 @@ impl Results {
         self.matches.append_option(*matches);
         self.nanoseconds.append_value(nanoseconds.cast_signed());
         self.bytes_in.append_value(bytes_in.cast_signed());
+        self.findings.append_option(ended.findings.as_deref());
     }
 
     fn push_executed(&mut self, executed: Option<&Executed>) {
         self.compute_units.append_option(executed.map(|it| it.compute_units.cast_signed()));
         self.fee.append_option(executed.map(|it| it.fee.cast_signed()));
         self.return_data.append_option(executed.and_then(|it| it.return_data.as_deref()));
+        self.effort.append_option(executed.and_then(|it| it.effort.as_deref()));
         let logs = executed.map(|it| &it.logs);
         self.logs_hash.append_option(logs.map(|it| it.hash));
         match logs.and_then(|it| it.kept.as_ref()) {
@@ -126,6 +132,8 @@ impl Results {
             Arc::new(self.matches.finish()),
             Arc::new(self.nanoseconds.finish()),
             Arc::new(self.bytes_in.finish()),
+            Arc::new(self.effort.finish()),
+            Arc::new(self.findings.finish()),
         ];
         Ok(RecordBatch::try_new(schema::results(), columns)?)
     }

@@ -65,8 +65,7 @@ pub mod column {
         ENGINE_VERSION = "engine_version";
         /// `Success`, `Failed`, `FeesOnly`, `Dropped`, `Found`, `MalformedItem` or `EngineCrash`.
         STATUS = "status";
-        /// The transaction error as in RPC's `err`, the findings of a search, or what is wrong with the
-        /// item.
+        /// The transaction error as in RPC's `err`, or what is wrong with the item.
         ERROR = "error";
         /// The index of the failed instruction.
         ERROR_INDEX = "error_index";
@@ -74,7 +73,7 @@ pub mod column {
         COMPUTE_UNITS = "compute_units";
         /// The fee in lamports.
         FEE = "fee";
-        /// The data returned last; of a search or of blocks, what they took.
+        /// The data returned last.
         RETURN_DATA = "return_data";
         /// The hash of the log lines.
         LOGS_HASH = "logs_hash";
@@ -92,6 +91,10 @@ pub mod column {
         NANOSECONDS = "nanoseconds";
         /// The size of the item in bytes.
         BYTES_IN = "bytes_in";
+        /// What a search or blocks took, in JSON. Results of versions before 2 have it as `return_data`.
+        EFFORT = "effort";
+        /// The findings of a search, in JSON. Results of versions before 2 have them as `error`.
+        FINDINGS = "findings";
         /// The hash of a content.
         HASH = "hash";
     }
@@ -185,6 +188,10 @@ pub fn items() -> SchemaRef {
     Arc::clone(SCHEMA.get_or_init(make))
 }
 
+/// The version of [`results`]: the first had neither `effort` nor `findings`. Whatever reads results takes
+/// both.
+pub const RESULTS_VERSION: u32 = 2;
+
 /// Returns the schema of results.
 #[must_use]
 pub fn results() -> SchemaRef {
@@ -207,6 +214,8 @@ pub fn results() -> SchemaRef {
             nullable(c::MATCHES, DataType::Boolean),
             required(c::NANOSECONDS, DataType::Int64),
             required(c::BYTES_IN, DataType::Int64),
+            nullable(c::EFFORT, DataType::Utf8),
+            nullable(c::FINDINGS, DataType::Utf8),
         ]))
     };
     Arc::clone(SCHEMA.get_or_init(make))

@@ -162,7 +162,7 @@ struct Segment {
     effects: Hasher,
 }
 
-/// What was executed: the column `return_data`.
+/// What was executed: the column `effort`.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Effort {
@@ -237,17 +237,19 @@ impl Segment {
     fn ended(mut self, last: &Bank, keeps_logs: bool) -> Ended {
         let post: Vec<Written> = self.changed.iter().filter_map(|key| written(key, last)).collect();
         effects::add_accounts(&mut self.effects, &post);
-        let effort = serde_json::to_vec(&self.effort).expect("numbers are JSON");
+        let effort = serde_json::to_string(&self.effort).expect("numbers are JSON");
         let status = if self.dropped.is_some() { Status::Dropped } else { Status::Success };
         let executed = Executed {
             compute_units: self.compute_units,
             fee: self.fee,
-            return_data: Some(effort),
+            return_data: None,
+            effort: Some(effort),
             logs: Logs::of(&mut self.logs, keeps_logs),
         };
         Ended {
             status,
             error: self.dropped,
+            findings: None,
             error_index: None,
             executed: Some(executed),
             post,

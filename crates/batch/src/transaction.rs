@@ -41,10 +41,11 @@ fn ended_as(
             compute_units: processed.compute_units,
             fee: processed.fee.total(),
             return_data: processed.return_data.take().map(|it| it.data),
+            effort: None,
             logs: Logs::of(&mut processed.logs, keeps_logs),
         };
         workspace.recycle(processed);
         executed
     });
-    Ended { status, error, error_index, executed, post, effects_hash }
+    Ended { status, error, findings: None, error_index, executed, post, effects_hash }
 }

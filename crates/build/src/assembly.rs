@@ -8,7 +8,7 @@ use std::{
 
 use selkie_asm::{DiskFiles, Files, Object, Output, assemble_object};
 
-use crate::{Failure, Options, Progress};
+use crate::{BuildError, Options, Progress};
 
 /// A source and its object or diagnostics.
 struct Assembled {
@@ -28,14 +28,14 @@ pub(crate) struct Objects {
 ///
 /// # Errors
 ///
-/// [`Failure::Assembler`] for the first source that has errors.
+/// [`BuildError::Assembler`] for the first source that has errors.
 pub(crate) fn assemble(
     sources: &[&PathBuf],
     options: &Options,
     progress: &mut dyn Progress,
-) -> Result<Objects, Failure> {
+) -> Result<Objects, BuildError> {
     let assembled = sources.iter().map(|source| assemble_one(source, options));
-    let assembled = assembled.collect::<Result<Vec<Assembled>, Failure>>()?;
+    let assembled = assembled.collect::<Result<Vec<Assembled>, BuildError>>()?;
     let mut made = Objects { objects: Vec::new(), files: Vec::new() };
     for it in &assembled {
         made.files.push(it.source.clone());
@@ -47,7 +47,9 @@ pub(crate) fn assemble(
     };
     let parts: Vec<bool> = assembled.iter().map(is_part).collect();
     for (it, _) in assembled.into_iter().zip(parts).filter(|(_, is_part)| !is_part) {
-        let Some(object) = &it.output.assembly else { return Err(Failure::Assembler(it.output)) };
+        let Some(object) = &it.output.assembly else {
+            return Err(BuildError::Assembler(it.output));
+        };
         progress.output(&it.output.render(true));
         made.objects.push((it.source.display().to_string(), object.elf.clone()));
     }
@@ -61,11 +63,11 @@ impl Assembled {
     }
 }
 
-fn assemble_one(source: &Path, options: &Options) -> Result<Assembled, Failure> {
-    let bytes = fs::read(source).map_err(|error| Failure::file(source, &error))?;
+fn assemble_one(source: &Path, options: &Options) -> Result<Assembled, BuildError> {
+    let bytes = fs::read(source).map_err(|error| BuildError::file(source, &error))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         let message = format!("{} is not text", source.display());
-        Failure::setup(message, "sources are UTF-8")
+        BuildError::setup(message, "sources are UTF-8")
     })?;
     let files = Arc::new(RecordedFiles::default());
     let options = selkie_asm::Options {

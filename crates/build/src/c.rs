@@ -10,7 +10,7 @@ use std::{
 use selkie_link::Icf;
 
 use crate::{
-    Compiled, Failure, Options, Progress, Project,
+    BuildError, Compiled, Options, Progress, Project,
     assembly::{self, Objects},
     project::{Language, is_assembly, is_cpp},
     system::{in_path, typed, write_if_changed},
@@ -123,7 +123,7 @@ impl Compiler {
 
     /// Returns the best compiler: the newest clang if it supports unaligned accesses, or else zig, or
     /// else an older clang.
-    fn find(named: Option<&str>, cache: &Path) -> Result<Self, Failure> {
+    fn find(named: Option<&str>, cache: &Path) -> Result<Self, BuildError> {
         if let Some(name) = named {
             let compiler = match name {
                 "zig" => Self::zig(cache),
@@ -131,7 +131,7 @@ impl Compiler {
                 clang => Self::try_new(&[clang], "bpf", cache),
             };
             return compiler.ok_or_else(|| {
-                Failure::setup(
+                BuildError::setup(
                     format!("`{name}` cannot be started, or is not clang"),
                     "--toolchain takes clang, clang-22, the path of a clang, zig, or ziglang",
                 )
@@ -146,7 +146,7 @@ impl Compiler {
             return Ok(best);
         }
         Self::zig(cache).or(clang).ok_or_else(|| {
-            Failure::setup(
+            BuildError::setup(
                 format!("found neither clang {} or newer nor zig", CLANGS.start()),
                 format!("install one: {INSTALL}"),
             )
@@ -316,8 +316,8 @@ fn version_of(text: &str) -> Option<u32> {
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if no compiler is found.
-pub fn compiler(named: Option<&str>, cache: &Path) -> Result<String, Failure> {
+/// [`BuildError::Setup`] if no compiler is found.
+pub fn compiler(named: Option<&str>, cache: &Path) -> Result<String, BuildError> {
     Compiler::find(named, cache).map(|compiler| compiler.name())
 }
 
@@ -325,14 +325,14 @@ pub fn compiler(named: Option<&str>, cache: &Path) -> Result<String, Failure> {
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if no compiler is found, [`Failure::Compiler`] or [`Failure::Assembler`] if a
+/// [`BuildError::Setup`] if no compiler is found, [`BuildError::Compiler`] or [`BuildError::Assembler`] if a
 /// source has errors.
 pub fn compile(
     project: &Project,
     target: &Path,
     options: &Options,
     progress: &mut dyn Progress,
-) -> Result<Compiled, Failure> {
+) -> Result<Compiled, BuildError> {
     let Language::C(sources) = &project.language else {
         unreachable!("the caller has a project in C")
     };
@@ -346,7 +346,7 @@ pub fn compile(
     }
     let include = headers(&options.cache)?;
     let folder = target.join("selkie").join(&project.name);
-    fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
+    fs::create_dir_all(&folder).map_err(|error| BuildError::file(&folder, &error))?;
     let mut compiled = Compiled {
         name: project.name.clone(),
         objects: Vec::new(),
@@ -361,7 +361,7 @@ pub fn compile(
         let stem = source.file_stem().map(|it| it.to_string_lossy()).unwrap_or_default();
         let object = folder.join(format!("{index}-{stem}.o"));
         run(compiler.command((&project.root, source), &object, &include, options), progress)?;
-        let bytes = fs::read(&object).map_err(|error| Failure::file(&object, &error))?;
+        let bytes = fs::read(&object).map_err(|error| BuildError::file(&object, &error))?;
         let dependencies = fs::read_to_string(object.with_extension("d")).unwrap_or_default();
         // Headers may just have been written, but their content is constant.
         let dependencies = dependencies_of(&dependencies).into_iter();
@@ -382,11 +382,14 @@ pub fn compile(
 }
 
 /// Runs a compiler.
-fn run(mut command: Command, progress: &mut dyn Progress) -> Result<(), Failure> {
+fn run(mut command: Command, progress: &mut dyn Progress) -> Result<(), BuildError> {
     let shown = typed(&command);
     progress.command(&shown);
     let output = command.output().map_err(|error| {
-        Failure::setup(format!("cannot start {shown}: {error}"), "check that it is still installed")
+        BuildError::setup(
+            format!("cannot start {shown}: {error}"),
+            "check that it is still installed",
+        )
     })?;
     let errors = String::from_utf8_lossy(&output.stderr);
     progress.output(without_crash(&errors));
@@ -396,18 +399,19 @@ fn run(mut command: Command, progress: &mut dyn Progress) -> Result<(), Failure>
     for help in help_for(&errors) {
         progress.output(&format!("help: {help}\n"));
     }
-    Err(Failure::Compiler(shown))
+    Err(BuildError::Compiler(shown))
 }
 
 /// Writes the headers to the cache, and returns their folder.
-fn headers(cache: &Path) -> Result<PathBuf, Failure> {
+fn headers(cache: &Path) -> Result<PathBuf, BuildError> {
     let folder = cache.join("include");
     let parts = SDK_PARTS.iter().map(|&name| (name, "#include <solana_sdk.h>\n"));
     for (name, text) in
         [("selkie.h", HEADER), ("solana_sdk.h", SDK_HEADER)].into_iter().chain(parts)
     {
         let path = folder.join(name);
-        write_if_changed(&path, text.as_bytes()).map_err(|error| Failure::file(&path, &error))?;
+        write_if_changed(&path, text.as_bytes())
+            .map_err(|error| BuildError::file(&path, &error))?;
     }
     Ok(folder)
 }

@@ -17,7 +17,7 @@ pub const LAYOUT_HELP: &str = "use [u8; 16] or two u64 for the integer, or add p
 
 /// The reason why a build failed.
 #[derive(Debug)]
-pub enum Failure {
+pub enum BuildError {
     /// The build could not start: a compiler, file or manifest is missing or unusable.
     Setup {
         /// What is wrong.
@@ -40,7 +40,7 @@ pub enum Failure {
     },
 }
 
-impl Failure {
+impl BuildError {
     pub(crate) fn setup(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Setup { message: message.into(), help: help.into() }
     }
@@ -52,7 +52,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Setup { message, help } => write!(f, "{message}\n{help}"),
@@ -71,4 +71,4 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for BuildError {}

@@ -14,7 +14,7 @@ use std::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Failure, Options, Progress, Project,
+    BuildError, Options, Progress, Project,
     metadata::{library, metadata},
     official,
     project::Language,
@@ -57,20 +57,20 @@ pub struct Idl {
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if the project is not an Anchor program, or prints no IDL,
-/// [`Failure::Compiler`] if it cannot be compiled for this machine.
+/// [`BuildError::Setup`] if the project is not an Anchor program, or prints no IDL,
+/// [`BuildError::Compiler`] if it cannot be compiled for this machine.
 pub fn build(
     project: &Project,
     options: &Options,
     progress: &mut dyn Progress,
-) -> Result<Idl, Failure> {
+) -> Result<Idl, BuildError> {
     let manifest = match &project.language {
         Language::Rust(manifest) if has_feature(manifest) => manifest,
         _ => {
             let message = format!("{} has no IDL: it lacks the feature `{FEATURE}`", project.name);
             let help = "an IDL is made of Anchor programs; their manifests have \
                         idl-build = [\"anchor-lang/idl-build\"] in [features]";
-            return Err(Failure::setup(message, help));
+            return Err(BuildError::setup(message, help));
         }
     };
     let named = options.toolchain.as_deref().filter(|it| *it != official::NAME);
@@ -90,7 +90,7 @@ pub fn build(
     let said = run(&mut command, progress)?;
     let idl = Parts::read(&said).and_then(Parts::join).ok_or_else(|| {
         let message = format!("{} prints no IDL", project.name);
-        Failure::setup(message, "`#[program]` of anchor-lang 0.30 or newer makes it print one")
+        BuildError::setup(message, "`#[program]` of anchor-lang 0.30 or newer makes it print one")
     })?;
     Ok(Idl { name, json: written(&idl), target })
 }
@@ -102,17 +102,17 @@ fn has_feature(manifest: &Path) -> bool {
 }
 
 /// Runs the tests, and returns what they print.
-fn run(command: &mut Command, progress: &mut dyn Progress) -> Result<String, Failure> {
+fn run(command: &mut Command, progress: &mut dyn Progress) -> Result<String, BuildError> {
     let shown = typed(command);
     progress.command(&shown);
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| {
         let message = format!("cannot run {shown}: {error}");
-        Failure::setup(message, "check that the toolchain is complete")
+        BuildError::setup(message, "check that the toolchain is complete")
     })?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         progress.output(&said);
-        return Err(Failure::Compiler(shown));
+        return Err(BuildError::Compiler(shown));
     }
     Ok(said)
 }

@@ -62,7 +62,7 @@ use std::{ffi::OsString, io};
 use selkie_link::Linked;
 
 pub use crate::{
-    failure::Failure,
+    failure::BuildError,
     layout::Difference,
     metadata::{Tested, target_folder, tested},
     options::{Compiled, Options, Progress},
@@ -96,9 +96,9 @@ pub fn run_for_cargo(arguments: Vec<OsString>) -> Option<io::Result<u8>> {
 ///
 /// # Errors
 ///
-/// [`Failure::Link`] with all errors of the linker, [`Failure::Layout`] if types that may lie over the bytes
+/// [`BuildError::Link`] with all errors of the linker, [`BuildError::Layout`] if types that may lie over the bytes
 /// of accounts have another layout than with the official toolchain.
-pub fn link(compiled: &Compiled, options: &Options) -> Result<Built, Failure> {
+pub fn link(compiled: &Compiled, options: &Options) -> Result<Built, BuildError> {
     let inputs: Vec<selkie_link::Input<'_>> =
         compiled.objects.iter().map(|(name, bytes)| selkie_link::Input { name, bytes }).collect();
     let link = |strip| {
@@ -109,7 +109,7 @@ pub fn link(compiled: &Compiled, options: &Options) -> Result<Built, Failure> {
             icf: compiled.icf,
             ..selkie_link::Options::default()
         };
-        selkie_link::link(&inputs, &options).map_err(Failure::Link)
+        selkie_link::link(&inputs, &options).map_err(BuildError::Link)
     };
     let (whole, stripped) = (link(false)?, link(true)?);
     let Some(reason) = &compiled.has_other_layout else {
@@ -121,6 +121,6 @@ pub fn link(compiled: &Compiled, options: &Options) -> Result<Built, Failure> {
             .partition(|it| it.is_pointed_to);
     match refused.is_empty() {
         true => Ok(Built { whole, stripped, differences }),
-        false => Err(Failure::Layout { differences: refused, reason: reason.clone() }),
+        false => Err(BuildError::Layout { differences: refused, reason: reason.clone() }),
     }
 }

@@ -19,7 +19,7 @@ use std::{
     time::SystemTime,
 };
 
-use crate::{Failure, toolchain::Toolchain};
+use crate::{BuildError, toolchain::Toolchain};
 
 /// The data layout of LLVM's target for BPF. Targets that have it, too, are not those of programs.
 const LLVM_LAYOUT: &str = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128";
@@ -54,7 +54,7 @@ impl Llvm {
     ///
     /// If the library cannot be read or the copy cannot be written. A library that has no such text, or
     /// several, is no error.
-    pub(crate) fn of(toolchain: &Toolchain, cache: &Path) -> Result<Self, Failure> {
+    pub(crate) fn of(toolchain: &Toolchain, cache: &Path) -> Result<Self, BuildError> {
         let folder = toolchain.root.join("lib");
         match library(&folder) {
             Some(library) => copy(&library, cache),
@@ -117,8 +117,8 @@ fn library(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Copies a library with the official data layout to a folder of the cache that stands for this library.
-fn copy(library: &Path, cache: &Path) -> Result<Llvm, Failure> {
-    let failed = |error| Failure::file(library, &error);
+fn copy(library: &Path, cache: &Path) -> Result<Llvm, BuildError> {
+    let failed = |error| BuildError::file(library, &error);
     let metadata = fs::metadata(library).map_err(failed)?;
     let name = library.file_name().unwrap_or_default();
     let mut hasher = DefaultHasher::new();
@@ -141,13 +141,13 @@ fn copy(library: &Path, cache: &Path) -> Result<Llvm, Failure> {
     let draft = folder.with_extension(std::process::id().to_string());
     let written = fs::create_dir_all(&draft).and_then(|()| fs::write(draft.join(name), &bytes));
     let written = written.inspect_err(|_| drop(fs::remove_dir_all(&draft)));
-    written.map_err(|error| Failure::file(&draft, &error))?;
+    written.map_err(|error| BuildError::file(&draft, &error))?;
     if fs::rename(&draft, &folder).is_err() {
         let _ = fs::remove_dir_all(&draft);
     }
     match folder.join(name).is_file() {
         true => Ok(Llvm::Official(folder)),
-        false => Err(Failure::file(&folder, &io::ErrorKind::NotFound.into())),
+        false => Err(BuildError::file(&folder, &io::ErrorKind::NotFound.into())),
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{failure::Failure, toolchain::Toolchain};
+use crate::{failure::BuildError, toolchain::Toolchain};
 
 /// A package of a workspace.
 pub(crate) struct Package {
@@ -31,8 +31,8 @@ pub struct Tested {
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if cargo cannot be run, or refuses the manifest.
-pub fn target_folder(manifest: &Path) -> Result<PathBuf, Failure> {
+/// [`BuildError::Setup`] if cargo cannot be run, or refuses the manifest.
+pub fn target_folder(manifest: &Path) -> Result<PathBuf, BuildError> {
     let metadata = metadata(Command::new("cargo"), manifest)?;
     Ok(PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")))
 }
@@ -47,7 +47,7 @@ pub fn tested(
     manifest: &Path,
     is_workspace: bool,
     named: &[String],
-) -> Result<Vec<Tested>, Failure> {
+) -> Result<Vec<Tested>, BuildError> {
     let metadata = metadata(Command::new("cargo"), manifest)?;
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let own = manifest.canonicalize().ok();
@@ -79,8 +79,8 @@ pub fn tested(
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if cargo cannot be run, or refuses the manifest.
-pub(crate) fn packages(manifest: &Path) -> Result<Vec<Package>, Failure> {
+/// [`BuildError::Setup`] if cargo cannot be run, or refuses the manifest.
+pub(crate) fn packages(manifest: &Path) -> Result<Vec<Package>, BuildError> {
     // The toolchain that `rust-toolchain.toml` asks for may not be installed, and does not compile the programs.
     let cargo = Toolchain::find(None).map_or_else(|_| Command::new("cargo"), |it| it.cargo());
     let metadata = metadata(cargo, manifest)?;
@@ -100,22 +100,22 @@ pub(crate) fn packages(manifest: &Path) -> Result<Vec<Package>, Failure> {
 }
 
 /// Runs `cargo metadata` for a manifest, without dependencies.
-pub(crate) fn metadata(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
+pub(crate) fn metadata(mut cargo: Command, manifest: &Path) -> Result<Value, BuildError> {
     cargo.args(["metadata", "--no-deps"]);
     read(cargo, manifest)
 }
 
 /// Runs `cargo metadata` for a manifest, with dependencies.
-pub(crate) fn with_dependencies(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
+pub(crate) fn with_dependencies(mut cargo: Command, manifest: &Path) -> Result<Value, BuildError> {
     cargo.arg("metadata");
     read(cargo, manifest)
 }
 
-fn read(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
+fn read(mut cargo: Command, manifest: &Path) -> Result<Value, BuildError> {
     cargo.args(["--format-version=1", "--manifest-path"]).arg(manifest);
     let failed = |why: &dyn std::fmt::Display| {
         let message = format!("cargo cannot read {}: {why}", manifest.display());
-        Failure::setup(message, "run `cargo metadata` there for details")
+        BuildError::setup(message, "run `cargo metadata` there for details")
     };
     let output = cargo.output().map_err(|error| failed(&error))?;
     if !output.status.success() {
@@ -125,7 +125,7 @@ fn read(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
 }
 
 /// Returns the crate name of a package's library.
-pub(crate) fn library(metadata: &Value, manifest: &Path) -> Result<String, Failure> {
+pub(crate) fn library(metadata: &Value, manifest: &Path) -> Result<String, BuildError> {
     let mut packages = metadata["packages"].as_array().into_iter().flatten();
     let package = packages.find(|it| it["manifest_path"].as_str().map(Path::new) == Some(manifest));
     let mut targets = package.and_then(|it| it["targets"].as_array()).into_iter().flatten();
@@ -136,6 +136,6 @@ pub(crate) fn library(metadata: &Value, manifest: &Path) -> Result<String, Failu
     let name = targets.find(is_library).and_then(|it| it["name"].as_str());
     name.map(|it| it.replace('-', "_")).ok_or_else(|| {
         let message = format!("{} has no library", manifest.display());
-        Failure::setup(message, "a program is the library of its package: add src/lib.rs")
+        BuildError::setup(message, "a program is the library of its package: add src/lib.rs")
     })
 }

@@ -10,7 +10,7 @@ use std::{
 use selkie_isa::Version;
 
 use crate::{
-    Failure, Options, Progress, Project,
+    BuildError, Options, Progress, Project,
     metadata::{library, metadata},
     project::Language,
     system::{in_path, typed},
@@ -41,16 +41,16 @@ pub struct Official {
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if the toolchain is not installed or the project is not in Rust,
-/// [`Failure::Compiler`] if it fails.
+/// [`BuildError::Setup`] if the toolchain is not installed or the project is not in Rust,
+/// [`BuildError::Compiler`] if it fails.
 pub fn build(
     project: &Project,
     options: &Options,
     progress: &mut dyn Progress,
-) -> Result<Official, Failure> {
+) -> Result<Official, BuildError> {
     let Language::Rust(manifest) = &project.language else {
         let message = "the official toolchain is for programs in Rust";
-        return Err(Failure::setup(message, "leave out `--toolchain official`"));
+        return Err(BuildError::setup(message, "leave out `--toolchain official`"));
     };
     let toolchain = versions()?;
     progress.toolchain(&toolchain);
@@ -70,7 +70,7 @@ pub fn build(
     }
     run(&mut command, progress)?;
     let path = folder.join(&name).with_extension("so");
-    let program = fs::read(&path).map_err(|error| Failure::file(&path, &error))?;
+    let program = fs::read(&path).map_err(|error| BuildError::file(&path, &error))?;
     let whole = target.join(triple(options.version)).join("release").join(format!("{name}.so"));
     let unstripped = fs::read(whole).unwrap_or_else(|_| program.clone());
     Ok(Official { name, program, unstripped, toolchain, target })
@@ -87,11 +87,14 @@ pub fn triple(version: Version) -> String {
 }
 
 /// Returns the versions that the toolchain states.
-fn versions() -> Result<String, Failure> {
+fn versions() -> Result<String, BuildError> {
     let missing = || {
         let help = "install it (https://solana.com/docs/intro/installation), or leave out \
                     `--toolchain official` to build with rustc alone";
-        Failure::setup("the official toolchain is not installed: found no `cargo-build-sbf`", help)
+        BuildError::setup(
+            "the official toolchain is not installed: found no `cargo-build-sbf`",
+            help,
+        )
     };
     let program = in_path(PROGRAM).ok_or_else(missing)?;
     let output = Command::new(program).arg("--version").output().map_err(|_| missing())?;
@@ -101,12 +104,12 @@ fn versions() -> Result<String, Failure> {
 }
 
 /// Runs the command, whose output is shown.
-fn run(command: &mut Command, progress: &mut dyn Progress) -> Result<(), Failure> {
+fn run(command: &mut Command, progress: &mut dyn Progress) -> Result<(), BuildError> {
     let shown = typed(command);
     progress.command(&shown);
     let failed = |error| {
         let message = format!("cannot run {shown}: {error}");
-        Failure::setup(message, "check that cargo is installed")
+        BuildError::setup(message, "check that cargo is installed")
     };
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
     let output = child.stdout.take().expect("it was asked for");
@@ -115,7 +118,7 @@ fn run(command: &mut Command, progress: &mut dyn Progress) -> Result<(), Failure
     }
     match child.wait().map_err(failed)?.success() {
         true => Ok(()),
-        false => Err(Failure::Compiler(shown)),
+        false => Err(BuildError::Compiler(shown)),
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::Failure;
+use crate::BuildError;
 
 /// A replacement of every occurrence of a text in a file.
 struct Edit {
@@ -96,7 +96,7 @@ const ADDED: &[(&str, &str)] = &[
 /// # Errors
 ///
 /// If the source is of an unsupported version, or the folder cannot be written.
-pub(crate) fn make(library: &Path, toolchain: &str, cache: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn make(library: &Path, toolchain: &str, cache: &Path) -> Result<PathBuf, BuildError> {
     let mut hasher = DefaultHasher::new();
     (library, toolchain).hash(&mut hasher);
     EDITS.iter().for_each(|it| (it.path, it.from, it.to).hash(&mut hasher));
@@ -115,23 +115,24 @@ pub(crate) fn make(library: &Path, toolchain: &str, cache: &Path) -> Result<Path
     }
     match made.is_dir() {
         true => Ok(made),
-        false => Err(Failure::file(&made, &io::ErrorKind::NotFound.into())),
+        false => Err(BuildError::file(&made, &io::ErrorKind::NotFound.into())),
     }
 }
 
 /// Mirrors a folder: edited files as copies, all others as links.
-fn mirror(from: &Path, to: &Path, within: &Path, toolchain: &str) -> Result<(), Failure> {
-    let failed = |error| Failure::file(to, &error);
+fn mirror(from: &Path, to: &Path, within: &Path, toolchain: &str) -> Result<(), BuildError> {
+    let failed = |error| BuildError::file(to, &error);
     fs::create_dir_all(to).map_err(failed)?;
-    for entry in fs::read_dir(from).map_err(|error| Failure::file(from, &error))? {
-        let name = entry.map_err(|error| Failure::file(from, &error))?.file_name();
+    for entry in fs::read_dir(from).map_err(|error| BuildError::file(from, &error))? {
+        let name = entry.map_err(|error| BuildError::file(from, &error))?.file_name();
         let (from, to, within) = (from.join(&name), to.join(&name), within.join(&name));
         let concerned = |path: &str| Path::new(path).starts_with(&within);
         let edited = EDITS.iter().any(|it| concerned(it.path));
         if from.is_dir() && (edited || ADDED.iter().any(|(path, _)| concerned(path))) {
             mirror(&from, &to, &within, toolchain)?;
         } else if edited {
-            let text = fs::read_to_string(&from).map_err(|error| Failure::file(&from, &error))?;
+            let text =
+                fs::read_to_string(&from).map_err(|error| BuildError::file(&from, &error))?;
             fs::write(&to, edit(&within, text, toolchain)?).map_err(failed)?;
         } else {
             link(&from, &to).map_err(failed)?;
@@ -144,10 +145,10 @@ fn mirror(from: &Path, to: &Path, within: &Path, toolchain: &str) -> Result<(), 
     Ok(())
 }
 
-fn edit(path: &Path, mut text: String, toolchain: &str) -> Result<String, Failure> {
+fn edit(path: &Path, mut text: String, toolchain: &str) -> Result<String, BuildError> {
     for it in EDITS.iter().filter(|it| Path::new(it.path) == path) {
         if !text.contains(it.from) {
-            return Err(Failure::setup(
+            return Err(BuildError::setup(
                 format!("the standard library of {toolchain} is not supported: {}", it.path),
                 format!("install a supported toolchain: {}", crate::toolchain::INSTALL),
             ));

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Failure, metadata};
+use crate::{BuildError, metadata};
 
 /// A program and the folder of its sources.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,8 +38,8 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// [`Failure::Setup`] if there is no program, or if it is unclear which source is the main one.
-    pub fn find(folder: &Path, package: Option<&str>) -> Result<Vec<Self>, Failure> {
+    /// [`BuildError::Setup`] if there is no program, or if it is unclear which source is the main one.
+    pub fn find(folder: &Path, package: Option<&str>) -> Result<Vec<Self>, BuildError> {
         let found = Self::find_one(folder)?;
         let Language::Rust(manifest) = &found.language else { return Ok(vec![found]) };
         let is_alone = Package::read(manifest)?.is_some_and(|it| it.has_library);
@@ -50,7 +50,7 @@ impl Project {
         let is_chosen = |it: &Self| package.is_none_or(|name| name == it.name);
         let programs: Vec<Self> = programs.filter(is_chosen).collect();
         if programs.is_empty() {
-            return Err(Failure::setup(
+            return Err(BuildError::setup(
                 format!("no package of {} is a program", folder.display()),
                 "add to the manifest of a program in Rust: [lib] crate-type = [\"cdylib\", \"lib\"]; one \
                  in assembly has src/NAME/NAME.s",
@@ -59,8 +59,8 @@ impl Project {
         Ok(programs)
     }
 
-    fn find_one(folder: &Path) -> Result<Self, Failure> {
-        let root = folder.canonicalize().map_err(|error| Failure::file(folder, &error))?;
+    fn find_one(folder: &Path) -> Result<Self, BuildError> {
+        let root = folder.canonicalize().map_err(|error| BuildError::file(folder, &error))?;
         let manifest = root.join("Cargo.toml");
         let package = Package::read(&manifest)?;
         let base = root.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -81,7 +81,7 @@ impl Project {
         }
         match assembly(&root, &name)? {
             Some(source) => Ok(Self { root, name, language: Language::Assembly(source) }),
-            None => Err(Failure::setup(
+            None => Err(BuildError::setup(
                 format!("there is nothing to build in {}", folder.display()),
                 "a project is a Cargo package with a library, or has src/*.s, src/*.c or src/*.cc; \
                  `selkie new NAME` creates one",
@@ -119,11 +119,11 @@ struct Package {
 }
 
 impl Package {
-    fn read(manifest: &Path) -> Result<Option<Self>, Failure> {
+    fn read(manifest: &Path) -> Result<Option<Self>, BuildError> {
         let Ok(text) = fs::read_to_string(manifest) else { return Ok(None) };
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let message = format!("{}: {}", manifest.display(), error.message());
-            Failure::setup(message, "correct the manifest, which cargo cannot read either")
+            BuildError::setup(message, "correct the manifest, which cargo cannot read either")
         })?;
         let package = table.get("package");
         let name = package.and_then(|it| it.get("name")).and_then(toml::Value::as_str);
@@ -148,7 +148,7 @@ fn named_assembly(root: &Path, name: &str) -> Option<PathBuf> {
 
 /// Returns the main assembly source: `src/NAME.s`, `src/NAME/NAME.s`, `src/main.s`, `NAME.s`, or the
 /// only one in `src` or in the folder.
-fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
+fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, BuildError> {
     let src = root.join("src");
     let file = format!("{name}.s");
     let usual = || [src.join("main.s"), root.join(&file)].into_iter().find(|it| it.is_file());
@@ -161,7 +161,7 @@ fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
             [source] => return Ok(Some(source.clone())),
             many => {
                 let names: Vec<_> = many.iter().map(|it| it.display().to_string()).collect();
-                return Err(Failure::setup(
+                return Err(BuildError::setup(
                     format!("there are several sources: {}", names.join(", ")),
                     format!("name the one that includes the others src/{file}, or build that file"),
                 ));

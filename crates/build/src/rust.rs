@@ -16,7 +16,7 @@ use selkie_link::Icf;
 use serde_json::Value;
 
 use crate::{
-    Compiled, Failure, Options, Progress, Project,
+    BuildError, Compiled, Options, Progress, Project,
     c::dependencies_of,
     collect::Collected,
     dependency,
@@ -38,8 +38,8 @@ pub use crate::toolchain::{INSTALL, TESTED};
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if there is no usable one.
-pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
+/// [`BuildError::Setup`] if there is no usable one.
+pub fn compiler(named: Option<&str>) -> Result<String, BuildError> {
     Toolchain::find(named).map(|toolchain| toolchain.title())
 }
 
@@ -47,8 +47,8 @@ pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if there is no usable one.
-pub fn sysroot(named: Option<&str>) -> Result<PathBuf, Failure> {
+/// [`BuildError::Setup`] if there is no usable one.
+pub fn sysroot(named: Option<&str>) -> Result<PathBuf, BuildError> {
     Toolchain::find(named).map(|toolchain| toolchain.root)
 }
 
@@ -92,12 +92,12 @@ struct Job<'a> {
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] if no toolchain is found, [`Failure::Compiler`] if cargo fails.
+/// [`BuildError::Setup`] if no toolchain is found, [`BuildError::Compiler`] if cargo fails.
 pub fn compile(
     project: &Project,
     options: &Options,
     progress: &mut dyn Progress,
-) -> Result<Compiled, Failure> {
+) -> Result<Compiled, BuildError> {
     let Language::Rust(manifest) = &project.language else {
         unreachable!("the caller has a project in Rust")
     };
@@ -131,17 +131,17 @@ pub fn compile(
                 {
                     progress.output(&format!("help: {advice}\n"));
                 }
-                return Err(Failure::Compiler(typed(&job.command(std, &source))));
+                return Err(BuildError::Compiler(typed(&job.command(std, &source))));
             }
         }
     };
-    let unreadable = |error| Failure::file(&output, &error);
+    let unreadable = |error| BuildError::file(&output, &error);
     let collected = Collected::read(&output).map_err(unreadable)?;
     let objects = collected.objects.iter().map(|path| {
-        let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
+        let bytes = fs::read(path).map_err(|error| BuildError::file(path, &error))?;
         Ok((shown(path), bytes))
     });
-    let objects = objects.collect::<Result<_, Failure>>()?;
+    let objects = objects.collect::<Result<_, BuildError>>()?;
     Ok(Compiled {
         name: job.library.clone(),
         objects,
@@ -175,7 +175,7 @@ impl<'a> Job<'a> {
         toolchain: &'a Toolchain,
         manifest: &'a Path,
         options: &'a Options,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, BuildError> {
         // Cargo cannot read a manifest that has a dependency in a folder that does not exist.
         let (given, metadata) = match metadata(toolchain.cargo(), manifest) {
             Ok(metadata) => (manifest.to_owned(), metadata),
@@ -195,7 +195,7 @@ impl<'a> Job<'a> {
         let specification = target.join("selkie").join(target::NAME).with_extension("json");
         let llvm = Llvm::of(toolchain, &options.cache)?;
         write_if_changed(&specification, target::specification(&llvm).as_bytes())
-            .map_err(|error| Failure::file(&specification, &error))?;
+            .map_err(|error| BuildError::file(&specification, &error))?;
         Ok(Self {
             toolchain,
             manifest,
@@ -228,7 +228,7 @@ impl<'a> Job<'a> {
 
     /// Switches to the view without dev-dependencies, and returns whether there is one that was not
     /// tried yet. Members of workspaces have no view, since it would be outside their workspace.
-    fn leave_out_tests(&mut self) -> Result<bool, Failure> {
+    fn leave_out_tests(&mut self) -> Result<bool, BuildError> {
         if !self.is_alone || self.given != self.manifest {
             return Ok(false);
         }
@@ -282,13 +282,13 @@ impl<'a> Job<'a> {
         std: bool,
         source: &Path,
         progress: &mut dyn Progress,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, BuildError> {
         let mut command = self.command(std, source);
         let shown = typed(&command);
         progress.command(&shown);
         let failed = |error| {
             let message = format!("cannot run {shown}: {error}");
-            Failure::setup(message, "check that the toolchain is complete")
+            BuildError::setup(message, "check that the toolchain is complete")
         };
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
         let output = child.stdout.take().expect("it was asked for");
@@ -359,14 +359,14 @@ impl<'a> Job<'a> {
 }
 
 /// Writes the view of a package to a target folder.
-fn view_in(manifest: &Path, target: &Path) -> Result<Option<PathBuf>, Failure> {
+fn view_in(manifest: &Path, target: &Path) -> Result<Option<PathBuf>, BuildError> {
     let name = manifest.parent().and_then(Path::file_name).unwrap_or_default();
     let folder = target.join("selkie").join("view").join(name);
-    view::make(manifest, &folder).map_err(|error| Failure::file(&folder, &error))
+    view::make(manifest, &folder).map_err(|error| BuildError::file(&folder, &error))
 }
 
 /// Writes the view of a package whose manifest cargo cannot read, if it is its own workspace.
-fn view_without_workspace(manifest: &Path) -> Result<Option<PathBuf>, Failure> {
+fn view_without_workspace(manifest: &Path) -> Result<Option<PathBuf>, BuildError> {
     let text = fs::read_to_string(manifest).unwrap_or_default();
     let table: toml::Table = text.parse().unwrap_or_default();
     if !table.contains_key("workspace") {

@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::PathBuf, process::Command};
 
-use crate::{failure::Failure, system::in_path};
+use crate::{failure::BuildError, system::in_path};
 
 /// The toolchain that programs are tested with.
 pub const TESTED: &str = "1.99.0";
@@ -50,7 +50,7 @@ impl Toolchain {
     }
 
     /// Returns the named toolchain, or else [`TESTED`], or else the newest usable one.
-    pub(crate) fn find(named: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn find(named: Option<&str>) -> Result<Self, BuildError> {
         let roots = installed();
         let called = |name: &str| {
             let is_called = |root: &&PathBuf| {
@@ -62,7 +62,7 @@ impl Toolchain {
         if let Some(name) = named {
             let root = called(name).unwrap_or_else(|| name.into());
             let toolchain = Self::open(root).ok_or_else(|| {
-                Failure::setup(format!("found no Rust toolchain `{name}`"), install(&roots))
+                BuildError::setup(format!("found no Rust toolchain `{name}`"), install(&roots))
             })?;
             return match toolchain.is_usable() {
                 true => Ok(toolchain),
@@ -80,20 +80,20 @@ impl Toolchain {
             near.map_or_else(
                 || {
                     let message = format!("found no Rust toolchain with LLVM {LLVM_MIN} or newer");
-                    Failure::setup(message, install(&roots))
+                    BuildError::setup(message, install(&roots))
                 },
                 Self::lacking,
             )
         })
     }
 
-    fn lacking(&self) -> Failure {
+    fn lacking(&self) -> BuildError {
         let Self { name, llvm, .. } = self;
         if *llvm < LLVM_MIN {
             let message = format!("{name} has LLVM {llvm}, but BPF needs LLVM {LLVM_MIN} or newer");
-            return Failure::setup(message, format!("install a newer toolchain: {INSTALL}"));
+            return BuildError::setup(message, format!("install a newer toolchain: {INSTALL}"));
         }
-        Failure::setup(
+        BuildError::setup(
             format!("{name} lacks the source of the standard library"),
             format!("install it: rustup component add rust-src --toolchain {name}"),
         )

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{Pubkey, Svm};
 use selkie_builtins::{builtins, precompiles};
-use selkie_client::{Cluster, data, programs, scenario::Scenario};
+use selkie_client::{Cluster, data, instruction_file::InstructionFile, programs};
 use selkie_replay::ReplayFile;
 use selkie_svm::{
     AccountMeta, ComputeBudget, Environment, FeatureSet, Loader, Program, Purpose, Rules,
@@ -25,7 +25,7 @@ pub(crate) struct Call<'a> {
     program: &'a Path,
     args: &'a CallArgs,
     pub(crate) file: ProgramFile,
-    pub(crate) scenario: Scenario,
+    pub(crate) input: InstructionFile,
     /// The features, and the programs that the program can call; not the program itself.
     pub(crate) environment: Environment,
     pub(crate) names: Names,
@@ -45,21 +45,21 @@ impl<'a> Call<'a> {
     ) -> Result<Result<Self, Refused>> {
         names::refuse_address(program)?;
         let saved = saved(args)?;
-        let (mut scenario, mut names) = scenario(args, url)?;
+        let (mut input, mut names) = input(args, url)?;
         let svm = match url {
-            Some(url) => Some(copy(url, &scenario)?),
+            Some(url) => Some(copy(url, &input)?),
             None => saved,
         };
         if let Some(svm) = &svm {
-            add_saved(&mut scenario, svm);
+            add_saved(&mut input, svm);
         }
         let Ok(file) = ProgramFile::open(ui, program, &args.assembler)? else {
             return Ok(Err(Refused));
         };
-        place(ui, program, &file, svm.as_ref(), &mut scenario, &mut names)?;
+        place(ui, program, &file, svm.as_ref(), &mut input, &mut names)?;
         let Ok(others) = other_programs(ui, args, &names)? else { return Ok(Err(Refused)) };
-        let environment = environment(args, &scenario, svm.as_ref(), &others)?;
-        Ok(Ok(Self { program, args, file, scenario, environment, names, svm, others }))
+        let environment = environment(args, &input, svm.as_ref(), &others)?;
+        Ok(Ok(Self { program, args, file, input, environment, names, svm, others }))
     }
 
     /// Returns the limits of the call.
@@ -82,7 +82,7 @@ impl<'a> Call<'a> {
         let mut svm =
             svm.with_rules(self.environment.rules()).with_instruction_budget(self.budget());
         self.names.give_to(&mut svm);
-        let Scenario { instruction, accounts } = &self.scenario;
+        let InstructionFile { instruction, accounts } = &self.input;
         let id = instruction.program_id;
         let elf = self.file.elf.as_slice();
         let added = svm.add_program_with_loader(id, elf, self.loader());
@@ -107,9 +107,9 @@ impl<'a> Call<'a> {
 }
 
 /// Returns a copy of what the instruction needs of a running cluster.
-fn copy(url: &str, scenario: &Scenario) -> Result<Svm> {
+fn copy(url: &str, input: &InstructionFile) -> Result<Svm> {
     let mut copy = Cluster::copy(url, Path::new(""))?;
-    let keys: Vec<Pubkey> = scenario.instruction.accounts.iter().map(|it| it.pubkey).collect();
+    let keys: Vec<Pubkey> = input.instruction.accounts.iter().map(|it| it.pubkey).collect();
     copy.fetch(&keys)?;
     Ok(copy.svm)
 }
@@ -124,22 +124,22 @@ fn saved(args: &CallArgs) -> Result<Option<Svm>> {
 
 /// Returns the instruction of the command line, with its accounts from files, and the names of accounts
 /// and of the program.
-fn scenario(args: &CallArgs, url: Option<&str>) -> Result<(Scenario, Names)> {
+fn input(args: &CallArgs, url: Option<&str>) -> Result<(InstructionFile, Names)> {
     let names = names(args, url)?;
-    let mut scenario = match &args.input {
-        Some(path) => Scenario::read(path)?,
-        None => Scenario::default(),
+    let mut input = match &args.input {
+        Some(path) => InstructionFile::read(path)?,
+        None => InstructionFile::default(),
     };
     for text in &args.accounts {
-        add_account(&mut scenario, &names, text)?;
+        add_account(&mut input, &names, text)?;
     }
     if let Some(data) = &args.data {
-        scenario.instruction.data = data::parse(data, &|key| names.address(key))?;
+        input.instruction.data = data::parse(data, &|key| names.address(key))?;
     }
     if let Some(key) = &args.program_id {
-        scenario.instruction.program_id = names.address(key)?;
+        input.instruction.program_id = names.address(key)?;
     }
-    Ok((scenario, names))
+    Ok((input, names))
 }
 
 fn names(args: &CallArgs, url: Option<&str>) -> Result<Names> {
@@ -157,12 +157,12 @@ fn place(
     program: &Path,
     file: &ProgramFile,
     saved: Option<&Svm>,
-    scenario: &mut Scenario,
+    input: &mut InstructionFile,
     names: &mut Names,
 ) -> Result<()> {
     let stem = program.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-    let id = &mut scenario.instruction.program_id;
-    if let Some(svm) = saved.filter(|_| *id == Scenario::default().instruction.program_id)
+    let id = &mut input.instruction.program_id;
+    if let Some(svm) = saved.filter(|_| *id == InstructionFile::default().instruction.program_id)
         && let Some(found) = programs::of_file(svm, &file.elf, stem, names)
     {
         *id = found;
@@ -175,31 +175,31 @@ fn place(
 }
 
 /// Adds an account from a file, or a reference to one by address.
-fn add_account(scenario: &mut Scenario, names: &Names, text: &str) -> Result<()> {
+fn add_account(input: &mut InstructionFile, names: &Names, text: &str) -> Result<()> {
     let (key, flags) = split_flags(text);
     let path = Path::new(key);
     // A key file is a list of numbers, and refers to its address.
     let is_account = path.is_file() && read(path)?.trim_ascii_start().first() != Some(&b'[');
     if is_account {
-        return Ok(scenario.add_account_file(text)?);
+        return Ok(input.add_account_file(text)?);
     }
     let meta = AccountMeta {
         pubkey: names.address(key).context("--accounts")?,
         is_signer: flags.contains('s'),
         is_writable: !flags.contains('r'),
     };
-    scenario.instruction.accounts.push(meta);
+    input.instruction.accounts.push(meta);
     Ok(())
 }
 
-/// Adds the instruction's accounts of a cluster, except those already in the scenario.
-fn add_saved(scenario: &mut Scenario, svm: &Svm) {
-    let mut known: BTreeSet<Pubkey> = scenario.accounts.iter().map(|(key, _)| *key).collect();
-    for meta in &scenario.instruction.accounts {
+/// Adds the instruction's accounts of a cluster, except those that it has already.
+fn add_saved(input: &mut InstructionFile, svm: &Svm) {
+    let mut known: BTreeSet<Pubkey> = input.accounts.iter().map(|(key, _)| *key).collect();
+    for meta in &input.instruction.accounts {
         if known.insert(meta.pubkey)
             && let Some(account) = svm.account(&meta.pubkey)
         {
-            scenario.accounts.push((meta.pubkey, account));
+            input.accounts.push((meta.pubkey, account));
         }
     }
 }
@@ -207,7 +207,7 @@ fn add_saved(scenario: &mut Scenario, svm: &Svm) {
 /// Returns the features and the programs that the program can call.
 fn environment(
     args: &CallArgs,
-    scenario: &Scenario,
+    input: &InstructionFile,
     svm: Option<&Svm>,
     others: &[(Pubkey, ProgramFile)],
 ) -> Result<Environment> {
@@ -228,7 +228,7 @@ fn environment(
     }
     // Without a saved cluster, take the well-known programs from a new one.
     let new = Svm::new();
-    for AccountMeta { pubkey, .. } in &scenario.instruction.accounts {
+    for AccountMeta { pubkey, .. } in &input.instruction.accounts {
         if environment.programs.get(pubkey).is_none()
             && let Some(program) = programs::loaded(svm.unwrap_or(&new), pubkey, features)
         {

@@ -183,14 +183,16 @@ const RAW_HELP: &str = "use --raw for a file of raw instructions";
 pub(crate) fn open_to_inspect(
     file: &ProgramFile,
     bare: Option<Version>,
-) -> Result<selkie_inspect::Program> {
+) -> Result<selkie_inspect::NamedProgram> {
     let elf = &file.elf;
     let environment = elf_environment(FeatureSet::all(), Purpose::Execution);
     match bare {
-        Some(version) => Ok(selkie_inspect::Program::bare(version, elf, &environment.syscalls)),
+        Some(version) => {
+            Ok(selkie_inspect::NamedProgram::bare(version, elf, &environment.syscalls))
+        }
         None => match NotSbpf::detect(elf) {
             Some(reason) => Err(anyhow!("{reason}")).advise(RAW_HELP),
-            None => selkie_inspect::Program::open_any(elf, &environment)
+            None => selkie_inspect::NamedProgram::open_any(elf, &environment)
                 .map(|it| it.with_names_of(file.with_debug_info()))
                 .context("no instructions found in this file")
                 .advise(RAW_HELP),

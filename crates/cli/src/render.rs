@@ -5,7 +5,7 @@ use std::{io::Write as _, ops::Range};
 use anyhow::Result;
 use selkie_elf::Executable;
 pub(crate) use selkie_inspect::instruction_text;
-use selkie_inspect::{Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style};
+use selkie_inspect::{Backtrace, CodeLocation, Graph, Labels, NamedProgram, SourceMap, Style};
 pub(crate) use selkie_isa::plural::count;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ pub(crate) fn show_instruction(
     map: &SourceMap,
     pc: usize,
 ) -> Result<()> {
-    let program = Program::new(executable.clone());
+    let program = NamedProgram::new(executable.clone());
     let graph = Graph::new(&program, Style::Anza);
     let text = instruction_text(executable, &Labels::new(&program, &graph), pc);
     let location = Backtrace::new(map, [pc]).instruction_line();

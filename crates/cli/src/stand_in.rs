@@ -11,7 +11,7 @@ use std::{
 use anstream::adapter::strip_str;
 use anyhow::{Context as _, Result};
 use selkie_build::official;
-use selkie_inspect::{Listing, Program, TextOptions};
+use selkie_inspect::{Listing, NamedProgram, TextOptions};
 use selkie_isa::input;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use selkie_switch::{
@@ -138,7 +138,7 @@ fn place(program: &Path, build: &Build, target: &Path) -> Result<()> {
     )?;
     if build.dump {
         let environment = elf_environment(FeatureSet::all(), Purpose::Execution);
-        let listed = Program::open_any(&whole, &environment)
+        let listed = NamedProgram::open_any(&whole, &environment)
             .with_context(|| format!("{}: no instructions found", debug.display()))?;
         let stem = program.file_stem().unwrap_or_default().to_string_lossy();
         let options = TextOptions { addresses: true, bytes: false };

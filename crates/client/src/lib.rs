@@ -6,8 +6,8 @@
 //! | [`Client`] | a running cluster's JSON-RPC server |
 //! | [`Names`] | finds addresses and keys by what users call them |
 //! | [`programs`] | programs and buffers of a cluster |
-//! | [`DiskStore`] | programs on disk, ready to run for the next process |
-//! | [`scenario`] | instructions with their accounts, from files |
+//! | [`StoredPrograms`] | programs on disk, ready to run for the next process |
+//! | [`instruction_file`] | instructions with their accounts, from files |
 //! | [`sign`] | signatures of transactions |
 //! | [`known`] | the fields of well-known accounts, as text |
 //! | [`keys`] | key files, in the format of `solana-keygen` |
@@ -18,6 +18,7 @@
 pub mod amount;
 mod cluster;
 pub mod data;
+pub mod instruction_file;
 pub mod keys;
 pub mod known;
 mod names;
@@ -25,7 +26,6 @@ pub mod numbers;
 pub mod programs;
 mod read;
 mod rpc;
-pub mod scenario;
 pub mod sign;
 mod store;
 
@@ -33,6 +33,6 @@ pub use crate::{
     cluster::{Cluster, Location, Signers, lookup_addresses},
     names::{Names, PAYER, Payer},
     read::read,
-    rpc::{Client, LIST_BYTES_MAX, Landed, REPLAY_BYTES_MAX},
-    store::{DiskStore, OpenError, Refusal, StoreStatistics, StoredFile},
+    rpc::{Client, LIST_BYTES_MAX, LandedIn, REPLAY_BYTES_MAX},
+    store::{OpenError, Refusal, StoreStatistics, StoredFile, StoredPrograms},
 };

@@ -10,7 +10,7 @@ use selkie::{
     Signer as _, Svm,
     loader::{self, BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
     program_data_key,
-    runtime::program_cache::{EntryKind, LOADER_V4_HEADER_BYTES},
+    runtime::program_cache::EntryKind,
 };
 use selkie_isa::failure::{Failure, OrFailure as _, Result};
 use selkie_svm::{
@@ -140,8 +140,7 @@ pub fn of(svm: &Svm, id: Pubkey, account: &AccountSharedData) -> Option<Entry> {
         authority: None,
     };
     match (loader, State::of_data(account.data())) {
-        (Loader::V1 | Loader::V2, _) => Some(own(0)),
-        (Loader::V4, _) => Some(own(LOADER_V4_HEADER_BYTES)),
+        (Loader::V1 | Loader::V2 | Loader::V4, _) => Some(own(loader.header_bytes())),
         (Loader::V3, Some(State::Buffer { authority })) => {
             Some(Entry { kind: None, authority, ..own(BUFFER_HEADER_BYTES) })
         }

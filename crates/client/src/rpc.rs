@@ -81,7 +81,7 @@ struct Latest {
 
 /// A transaction that has landed.
 #[derive(Clone, Debug)]
-pub struct Landed {
+pub struct LandedIn {
     /// The slot.
     pub slot: u64,
     /// Why it failed, as the cluster says it.
@@ -267,7 +267,7 @@ impl Client {
 
     /// Sends a transaction that is signed without the cluster's simulation before that, and waits until it
     /// is confirmed, also if it fails.
-    pub fn send_unchecked(&self, transaction: &VersionedTransaction) -> Result<Landed> {
+    pub fn send_unchecked(&self, transaction: &VersionedTransaction) -> Result<LandedIn> {
         self.submit(transaction, true)?;
         let signature = transaction.signatures.first().copied().unwrap_or_default();
         let mut landed = [None];
@@ -323,8 +323,8 @@ impl Client {
 
     /// Waits until transactions that succeed are confirmed, or have waited for as long as is worth it.
     fn await_all(&self, signatures: &[Signature], slots: &mut [Option<u64>]) -> Result<()> {
-        let mut landed: Vec<Option<Landed>> =
-            slots.iter().map(|slot| slot.map(|slot| Landed { slot, error: None })).collect();
+        let mut landed: Vec<Option<LandedIn>> =
+            slots.iter().map(|slot| slot.map(|slot| LandedIn { slot, error: None })).collect();
         self.await_landed(signatures, &mut landed)?;
         for ((slot, landed), signature) in slots.iter_mut().zip(landed).zip(signatures) {
             let Some(landed) = landed else { continue };
@@ -338,7 +338,11 @@ impl Client {
 
     /// Waits until transactions are confirmed, one has failed, or they have waited for as long as is worth
     /// it.
-    fn await_landed(&self, signatures: &[Signature], landed: &mut [Option<Landed>]) -> Result<()> {
+    fn await_landed(
+        &self,
+        signatures: &[Signature],
+        landed: &mut [Option<LandedIn>],
+    ) -> Result<()> {
         let (mut wait, most) = WAITS;
         // Until a blockhash that was new then has expired: about a minute.
         for _ in 0..120 {
@@ -346,10 +350,10 @@ impl Client {
                 let Some(Status { slot, err, confirmation_status }) = status else { continue };
                 let is_confirmed = confirmation_status.is_some_and(|it| it != "processed");
                 if is_confirmed || err.is_some() {
-                    *landed = Some(Landed { slot, error: err });
+                    *landed = Some(LandedIn { slot, error: err });
                 }
             }
-            let has_failed = landed.iter().flatten().any(|it: &Landed| it.error.is_some());
+            let has_failed = landed.iter().flatten().any(|it: &LandedIn| it.error.is_some());
             if has_failed || landed.iter().all(Option::is_some) {
                 break;
             }

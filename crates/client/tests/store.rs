@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use selkie::{Engine, Feature, Instruction, Keypair, Signer, Svm, address, keypair};
-use selkie_client::{DiskStore, StoreStatistics};
+use selkie_client::{StoreStatistics, StoredPrograms};
 use selkie_svm::{ProgramCache, program_cache::CacheStatistics};
 
 /// Assembles a program that counts down and logs a word.
@@ -46,13 +46,13 @@ impl Drop for Folder {
 /// A simulated process: a program cache of its own over a store in a folder.
 struct Process {
     svm: Svm,
-    store: Arc<DiskStore>,
+    store: Arc<StoredPrograms>,
     payer: Keypair,
 }
 
 impl Process {
     fn start(folder: &Folder, words: &[&str]) -> Self {
-        let store = Arc::new(DiskStore::open(&folder.0).unwrap());
+        let store = Arc::new(StoredPrograms::open(&folder.0).unwrap());
         let cache = ProgramCache::new().with_store(store.clone());
         let mut svm = Svm::new().with_program_cache(cache).with_engine(Engine::Jit);
         let payer = keypair("payer");
@@ -211,7 +211,7 @@ fn files_are_accessible_to_their_owner_only() {
 /// Returns why a folder is refused, without its path.
 #[cfg(unix)]
 fn refusal(folder: &std::path::Path) -> String {
-    let error = DiskStore::open(folder).expect_err("another user may have created it");
+    let error = StoredPrograms::open(folder).expect_err("another user may have created it");
     assert!(!error.help().is_empty());
     let text = error.to_string();
     let rest = text.strip_prefix(&format!("{}", folder.display()));
@@ -223,7 +223,7 @@ fn refusal(folder: &std::path::Path) -> String {
 fn folders_and_keys_with_permissive_modes_are_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new("modes");
-    DiskStore::open(&folder.0).unwrap();
+    StoredPrograms::open(&folder.0).unwrap();
     let set = |path: &std::path::Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
@@ -235,7 +235,7 @@ fn folders_and_keys_with_permissive_modes_are_refused() {
     // Other users may read the folder: only the key is secret.
     for mode in [0o755, 0o700] {
         set(&folder.0, mode);
-        DiskStore::open(&folder.0).unwrap();
+        StoredPrograms::open(&folder.0).unwrap();
     }
     let key = folder.0.join("key");
     for mode in [0o640, 0o604, 0o620, 0o666] {
@@ -244,7 +244,7 @@ fn folders_and_keys_with_permissive_modes_are_refused() {
         assert_eq!(refusal(&folder.0), expected);
     }
     set(&key, 0o400);
-    DiskStore::open(&folder.0).unwrap();
+    StoredPrograms::open(&folder.0).unwrap();
 }
 
 /// Root can change owners; for other users, `/usr` belongs to another user.
@@ -253,7 +253,7 @@ fn folders_and_keys_with_permissive_modes_are_refused() {
 fn folders_and_keys_of_other_users_are_refused() {
     use std::os::unix::fs::{MetadataExt as _, chown};
     let folder = Folder::new("owners");
-    DiskStore::open(&folder.0).unwrap();
+    StoredPrograms::open(&folder.0).unwrap();
     let user = fs::metadata(&folder.0).unwrap().uid();
     if user != 0 {
         let expected = format!(" belongs to user 0, but this process runs as user {user}");
@@ -301,10 +301,10 @@ fn symbolic_links_are_not_followed() {
 #[test]
 fn a_key_of_another_length_is_refused() {
     let folder = Folder::new("no-key");
-    DiskStore::open(&folder.0).unwrap();
+    StoredPrograms::open(&folder.0).unwrap();
     for len in [0, 31, 33, 100] {
         fs::write(folder.0.join("key"), vec![7; len]).unwrap();
-        let error = DiskStore::open(&folder.0).unwrap_err();
+        let error = StoredPrograms::open(&folder.0).unwrap_err();
         let expected = format!("{} is not a valid key", folder.0.join("key").display());
         assert_eq!(error.to_string(), expected);
         assert!(error.help().starts_with("delete "), "{}", error.help());
@@ -338,7 +338,7 @@ fn concurrent_processes_share_a_folder() {
             });
         }
     });
-    let store = DiskStore::open(&folder.0).unwrap();
+    let store = StoredPrograms::open(&folder.0).unwrap();
     let files = store.files().unwrap();
     assert_eq!((files.len(), files.iter().filter(|file| file.is_sound).count()), (3, 3));
 }

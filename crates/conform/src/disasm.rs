@@ -1,6 +1,6 @@
 //! Kind `disasm`: a program, and its listing by anza sbpf's disassembler.
 
-use selkie_inspect::{Program, listing::anza};
+use selkie_inspect::{NamedProgram, listing::anza};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -36,9 +36,9 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
 pub(crate) fn program(
     line: &Value,
     context: &Context,
-) -> Result<Result<Program, Verdict>, BadVector> {
+) -> Result<Result<NamedProgram, Verdict>, BadVector> {
     match ProgramCase::deserialize(line)?.executable(context)? {
-        Ok(executable) => Ok(Ok(Program::new(executable))),
+        Ok(executable) => Ok(Ok(NamedProgram::new(executable))),
         Err(why) => why.verdict().map(Err),
     }
 }

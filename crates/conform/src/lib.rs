@@ -75,6 +75,6 @@ pub use crate::{
     context::Context,
     engine::Engine,
     kinds::{KINDS, Kind},
-    runner::{Failure, FileReport, KindReport, Options, Progress, Report, Tally, run},
+    runner::{FailedVector, FileReport, KindReport, Options, Progress, Report, Tally, run},
     verdict::{BadVector, Difference, Missing, Verdict},
 };

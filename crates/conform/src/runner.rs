@@ -108,7 +108,7 @@ pub struct FileReport {
     #[serde(flatten)]
     pub tally: Tally,
     /// The failed vectors, in the order of the file.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedVector>,
     /// The number of skipped vectors by reason.
     pub skips: BTreeMap<String, usize>,
     /// The number of fixtures that vectors of the same run name and judge. They are counted in the
@@ -162,7 +162,7 @@ impl fmt::Display for Tally {
 
 /// A vector that failed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Failure {
+pub struct FailedVector {
     /// The line in the file, or the position of a fixture; from 1.
     pub line: usize,
     /// The id or name of the vector, if it has one, or the path of the fixture.
@@ -171,7 +171,7 @@ pub struct Failure {
     pub differences: Vec<Difference>,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for FailedVector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}", self.line)?;
         self.id.iter().try_for_each(|id| write!(f, ": {id}"))?;
@@ -393,7 +393,7 @@ impl FileReport {
         match judged.verdict {
             Verdict::Passed => {}
             Verdict::Failed(differences) => {
-                self.failures.push(Failure { line: judged.line, id: judged.id, differences });
+                self.failures.push(FailedVector { line: judged.line, id: judged.id, differences });
             }
             Verdict::Skipped(why) => *self.skips.entry(why).or_default() += 1,
         }

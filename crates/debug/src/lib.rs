@@ -40,7 +40,7 @@ pub mod value;
 
 pub use crate::{
     breakpoint::{Breakpoint, BreakpointId, Filters, Place, Request, Watch},
-    expr::{Expr, ExprError, Names, Operand},
+    expr::{Expr, ExprError, Operand, Operands},
     guest::{Guest, Unreadable},
     history::{Activation, Event, EventKind, FrameId, History, Moment, ProgramFile},
     info::{DebugInfo, PathMap, Scope, Type, TypeRef, Variable},

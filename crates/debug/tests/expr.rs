@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use selkie_debug::{
-    DebugInfo, Expr, Guest, Names, Unreadable, Value, View, info::TypeRef, value::Contents,
+    DebugInfo, Expr, Guest, Operands, Unreadable, Value, View, info::TypeRef, value::Contents,
 };
 
 const HEAP: u64 = 0x3_0000_0000;
@@ -27,7 +27,7 @@ impl Guest for Stopped {
     }
 }
 
-impl Names for Stopped {
+impl Operands for Stopped {
     fn variable(&self, name: &str) -> Option<Value> {
         let pointer = || TypeRef::Pointer(Box::new(TypeRef::Unknown));
         match name {

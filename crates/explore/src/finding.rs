@@ -7,7 +7,7 @@ use selkie::Replay;
 use crate::{
     call_sequence::CallSequence,
     runner::Runner,
-    target::{Failure, Kind, Target},
+    target::{Defect, DefectKind, Target},
 };
 
 /// A case that fails, as short as it was made.
@@ -16,8 +16,8 @@ pub struct Finding {
     /// Its name, which is the same for the same case: `finding_` and eight hexadecimal digits.
     pub name: String,
     /// The kind of failure.
-    pub kind: Kind,
-    /// What failed: see [`Failure::what`].
+    pub kind: DefectKind,
+    /// What failed: see [`Defect::what`].
     pub what: String,
     /// The line in the user's own code, if it is known.
     pub place: Option<String>,
@@ -39,7 +39,7 @@ pub struct Finding {
 /// # Panics
 /// If the case calls actions that the target does not have.
 #[must_use]
-pub fn reproduce(target: &Target, case: &CallSequence) -> Option<Failure> {
+pub fn reproduce(target: &Target, case: &CallSequence) -> Option<Defect> {
     Runner::new(target).explaining().run(case).0.failure
 }
 
@@ -48,10 +48,10 @@ impl Finding {
         runner: &mut Runner<'_>,
         actions: &[&str],
         case: CallSequence,
-        failure: Failure,
+        failure: Defect,
     ) -> Self {
         let (ran, transactions) = runner.record(&case);
-        let Failure { kind, what, place, detail } = ran.failure.unwrap_or(failure);
+        let Defect { kind, what, place, detail } = ran.failure.unwrap_or(failure);
         let (name, text) = (case.name(actions), case.to_text(actions));
         let name = format!("finding_{name:.8}");
         Self { name, kind, what, place, count: 1, detail, case, text, transactions }

@@ -11,7 +11,7 @@ use selkie_isa::input::{self, is_source};
 
 use crate::{
     finding::Finding,
-    target::{FailsOn, Kind},
+    target::{DefectKind, FailsOn},
 };
 
 /// The folder of a package's tests.
@@ -182,14 +182,14 @@ fn file(path: &Path, package: &Path) -> Option<String> {
 /// Returns the statement that fails as long as the finding does.
 fn check(fails_on: &[FailsOn], finding: &Finding) -> String {
     match finding.kind {
-        Kind::Error => {
+        DefectKind::Error => {
             let code = finding.what.rsplit(' ').next().unwrap_or_default();
             format!(
                 "let error = receipt.failed_instruction.as_ref().map(|it| &it.error);\n        \
                  assert_ne!(error, Some(&selkie::InstructionError::Custom({code})), \"{{receipt}}\");"
             )
         }
-        Kind::Log => {
+        DefectKind::Log => {
             let texts = fails_on.iter().filter_map(|it| match it {
                 FailsOn::Log(text) if finding.what.contains(text.as_str()) => Some(text),
                 _ => None,

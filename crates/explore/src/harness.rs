@@ -6,7 +6,7 @@ use crate::{
     finding::Finding,
     runner::Runner,
     shrink::shrink,
-    target::{Failure, Target},
+    target::{Defect, Target},
 };
 
 /// Runs the inputs of another fuzzer on a target.
@@ -59,7 +59,7 @@ impl<'f> Harness<'f> {
     ///
     /// # Panics
     /// If the case calls actions that the target does not have.
-    pub fn run(&mut self, case: &CallSequence, map: &mut [u8]) -> Option<Failure> {
+    pub fn run(&mut self, case: &CallSequence, map: &mut [u8]) -> Option<Defect> {
         let mut counted = |watched: &mut Watched, svm: &selkie::Svm| watched.count(svm, map);
         self.runner.run_counted(case, &mut counted).failure
     }

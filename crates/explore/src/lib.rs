@@ -70,7 +70,7 @@ pub use crate::{
     outcome::{Outcome, line, per_second, refusal, with_program},
     recorded::{Recorded, program_files},
     search::{ActionCount, ExploreError, Options, Progress, Report, explore, explore_watched},
-    target::{FailsOn, FailsOnError, Failure, Kind, Session, Target},
+    target::{ActionContext, Defect, DefectKind, FailsOn, FailsOnError, Target},
 };
 
 /// Compiles the examples of the guide.

@@ -9,7 +9,7 @@ use crate::{
     compared::Compared,
     coverage::{New, Watched},
     place::Places,
-    target::{Failure, Kind, Session, Target},
+    target::{ActionContext, Defect, DefectKind, Target},
 };
 
 /// A target's chain, on which cases run one after the other, each from the start.
@@ -43,7 +43,7 @@ pub(crate) struct Ran {
     pub(crate) succeeded: Vec<bool>,
     /// Of each of them, the error of its transaction.
     pub(crate) errors: Vec<Option<CallError>>,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<Defect>,
 }
 
 impl<'f> Runner<'f> {
@@ -163,7 +163,7 @@ impl<'f> Runner<'f> {
         let action = self.target.actions.get(call.action).expect("it is of this target");
         let args = Args::new(&call.data);
         let Self { svm, target, places, explains, .. } = self;
-        let session = Session::new(args, svm, &target.fails_on, places, *explains);
+        let session = ActionContext::new(args, svm, &target.fails_on, places, *explains);
         let Watch { compared, recorded, failed } = watch;
         let mut session = session.watched(
             compared.as_deref_mut(),
@@ -178,11 +178,11 @@ impl<'f> Runner<'f> {
         ran.failure = result.failure.or_else(|| self.broken_invariant());
     }
 
-    fn broken_invariant(&self) -> Option<Failure> {
+    fn broken_invariant(&self) -> Option<Defect> {
         self.target.invariants.iter().find_map(|(name, check)| {
             let detail = check(&self.svm).err()?;
             let what = format!("invariant `{name}`");
-            Some(Failure { kind: Kind::Invariant, what, place: None, detail })
+            Some(Defect { kind: DefectKind::Invariant, what, place: None, detail })
         })
     }
 }

@@ -7,7 +7,7 @@ use selkie::{Crash, Inspector, Instruction, InstructionError, Receipt, Replay, S
 use crate::{args::Args, call_error::CallError, compared::Compared, place::Places};
 
 type Setup = Box<dyn Fn() -> Svm + Send + Sync>;
-type Run = Box<dyn Fn(&mut Session<'_>) + Send + Sync>;
+type Run = Box<dyn Fn(&mut ActionContext<'_>) + Send + Sync>;
 type Check = Box<dyn Fn(&Svm) -> Result<(), String> + Send + Sync>;
 
 /// The chain that a search starts from, the actions that it tries, and what must hold after each.
@@ -75,13 +75,13 @@ impl Target {
         Self { setup, actions: Vec::new(), invariants: Vec::new(), fails_on: Vec::new() }
     }
 
-    /// Adds an action. It reads its arguments from [`Session::args`] and sends instructions by
-    /// [`Session::send`]. It must depend on nothing but those and the chain.
+    /// Adds an action. It reads its arguments from [`ActionContext::args`] and sends instructions by
+    /// [`ActionContext::send`]. It must depend on nothing but those and the chain.
     #[must_use]
     pub fn action(
         mut self,
         name: &str,
-        run: impl Fn(&mut Session<'_>) + Send + Sync + 'static,
+        run: impl Fn(&mut ActionContext<'_>) + Send + Sync + 'static,
     ) -> Self {
         self.actions.push(Action { name: name.to_owned(), run: Box::new(run) });
         self
@@ -114,9 +114,9 @@ impl Target {
 
 /// Why a case is a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
+pub struct Defect {
     /// The kind of failure.
-    pub kind: Kind,
+    pub kind: DefectKind,
     /// What failed: the same text for the same bug, whatever the input. A crash is told by its line in
     /// the user's own code, without debug information by its slot.
     pub what: String,
@@ -129,7 +129,7 @@ pub struct Failure {
 /// The kind of a failure. The worst comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum DefectKind {
     /// A program crashed; a panic comes before other crashes.
     Crash(Crash),
     /// An invariant does not hold.
@@ -140,7 +140,7 @@ pub enum Kind {
     Log,
 }
 
-impl Kind {
+impl DefectKind {
     /// Returns its name: `panic`, `trap`, `invariant`, `error` or `log`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -156,7 +156,7 @@ impl Kind {
 
 /// What one call of an action may use.
 #[derive(Debug)]
-pub struct Session<'a> {
+pub struct ActionContext<'a> {
     /// The arguments of the call.
     pub args: Args<'a>,
     svm: &'a mut Svm,
@@ -174,14 +174,14 @@ pub struct Session<'a> {
 pub(crate) struct CallResult {
     /// Whether the last transaction succeeded; `None` if none was sent.
     pub(crate) succeeded: Option<bool>,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<Defect>,
     /// Why the first transaction failed that did.
     pub(crate) error: Option<CallError>,
     /// The compute units of all transactions.
     pub(crate) compute_units: u64,
 }
 
-impl<'a> Session<'a> {
+impl<'a> ActionContext<'a> {
     /// Failures have details if `explains`.
     pub(crate) fn new(
         args: Args<'a>,
@@ -287,28 +287,28 @@ impl FailsOn {
         receipt: &Receipt,
         places: &mut Places,
         explains: bool,
-    ) -> Option<Failure> {
+    ) -> Option<Defect> {
         match self {
             Self::Trap => {
                 let crash = receipt.crash()?;
                 let place = places.of(svm, receipt, crash)?;
                 let explain = || places.explain(svm, receipt);
                 let detail = explains.then(explain).unwrap_or_default();
-                let kind = Kind::Crash(crash);
-                Some(Failure { kind, what: place.group, place: place.own, detail })
+                let kind = DefectKind::Crash(crash);
+                Some(Defect { kind, what: place.group, place: place.own, detail })
             }
             Self::Custom(code) => {
                 let error = receipt.failed_instruction.as_ref()?;
                 let is_it = error.error == InstructionError::Custom(*code);
                 let what = format!("custom error {code}");
                 let detail = || format!("of {}", svm.show(&error.program_id));
-                let kind = Kind::Error;
-                is_it.then(|| Failure { kind, what, place: None, detail: detail() })
+                let kind = DefectKind::Error;
+                is_it.then(|| Defect { kind, what, place: None, detail: detail() })
             }
             Self::Log(text) => {
                 let line = receipt.logs.iter().find(|line| line.contains(text.as_str()))?;
                 let what = format!("log with `{text}`");
-                Some(Failure { kind: Kind::Log, what, place: None, detail: line.to_owned() })
+                Some(Defect { kind: DefectKind::Log, what, place: None, detail: line.to_owned() })
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Findings are grouped by lines and ranked, and errors are counted and explained.
 
 use selkie::{Account, AccountMeta, Crash, Instruction, Pubkey, Svm, address};
-use selkie_explore::{ExploreError, FailsOn, Kind, Options, Report, Target, explore};
+use selkie_explore::{DefectKind, ExploreError, FailsOn, Options, Report, Target, explore};
 
 /// Fails as the first byte of the data says, which are behind one account with eight bytes.
 const PROGRAM: &str = "\
@@ -97,11 +97,11 @@ fn findings_at_the_same_own_line_are_one_and_the_worst_come_first() {
             session.svm().set_account(address("state"), Account::default()).expect("no sysvar");
         });
     let report = search(&target, 1500);
-    let kinds: Vec<(&str, Kind)> =
+    let kinds: Vec<(&str, DefectKind)> =
         report.findings.iter().map(|it| (it.kind.name(), it.kind)).collect();
-    let panic = ("panic", Kind::Crash(Crash::Panic));
-    let trap = ("trap", Kind::Crash(Crash::DivideByZero));
-    assert_eq!(kinds, [panic, panic, trap, ("invariant", Kind::Invariant)]);
+    let panic = ("panic", DefectKind::Crash(Crash::Panic));
+    let trap = ("trap", DefectKind::Crash(Crash::DivideByZero));
+    assert_eq!(kinds, [panic, panic, trap, ("invariant", DefectKind::Invariant)]);
     let mut whats: Vec<&str> = report.findings.iter().map(|it| it.what.as_str()).collect();
     whats[..2].sort_unstable();
     // Two calls lead to the same line of `fail`.
@@ -136,7 +136,8 @@ fn without_debug_information_a_crash_is_told_by_its_slot() {
 fn an_endless_loop_is_one_finding() {
     let target = target(0, 6, true);
     let report = search(&target, 300);
-    let of = |crash| report.findings.iter().filter(|it| it.kind == Kind::Crash(crash)).count();
+    let of =
+        |crash| report.findings.iter().filter(|it| it.kind == DefectKind::Crash(crash)).count();
     assert_eq!(of(Crash::ComputeUnits), 1, "{:?}", report.progress);
 }
 

@@ -4,7 +4,7 @@
 use core::fmt::{self, Write as _};
 
 use crate::{
-    source::{Frame, Location, SourceMap},
+    source::{Location, SourceFrame, SourceMap},
     symbols::item_name,
 };
 
@@ -54,12 +54,12 @@ impl Backtrace {
         for (site, pc) in pcs.into_iter().enumerate() {
             let mut found = map.frames_at(u32::try_from(pc).unwrap_or(u32::MAX));
             if found.is_empty() {
-                found.push(Frame { function: None, location: None });
+                found.push(SourceFrame { function: None, location: None });
             }
             let outermost = found.len() - 1;
             let own = map.own();
             frames.extend(found.into_iter().enumerate().map(|(index, frame)| {
-                let Frame { function, location } = frame;
+                let SourceFrame { function, location } = frame;
                 let is_own = location.as_ref().is_some_and(|it| own.contains(&it.file));
                 let shown = location.as_ref().map_or_else(String::new, |it| {
                     let file = own.short(&it.file).into_owned();

@@ -52,9 +52,9 @@ pub use crate::{
     listing::{Line, Listing, TextOptions},
     names::Labels,
     own::{OwnCode, is_library, is_source_file},
-    program::{Instruction, Program, instruction_text},
+    program::{Instruction, NamedProgram, instruction_text},
     salvage::code,
-    source::{CodeLocation, Frame, Location, SourceMap},
+    source::{CodeLocation, Location, SourceFrame, SourceMap},
     stack::{StackUse, stack_use},
     symbols::{Symbols, demangle, item_name},
 };

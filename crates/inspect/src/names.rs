@@ -4,20 +4,20 @@ use std::borrow::Cow;
 
 use selkie_isa::syntax::{Names, Target};
 
-use crate::{Style, cfg::Graph, program::Program};
+use crate::{Style, cfg::Graph, program::NamedProgram};
 
 /// The labels of a graph's blocks and the names of functions and syscalls, for
 /// [`Insn::display`](selkie_isa::Insn::display) in listings and traces.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels<'a> {
-    program: &'a Program,
+    program: &'a NamedProgram,
     graph: &'a Graph,
 }
 
 impl<'a> Labels<'a> {
     /// Makes the names for `program` from its graph.
     #[must_use]
-    pub fn new(program: &'a Program, graph: &'a Graph) -> Self {
+    pub fn new(program: &'a NamedProgram, graph: &'a Graph) -> Self {
         Self { program, graph }
     }
 

@@ -18,7 +18,7 @@ use crate::{Style, image::Image, salvage, symbols::Symbols};
 
 /// A program with the names of its functions and syscalls.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct NamedProgram {
     executable: Executable,
     symbols: Symbols,
     image: Image,
@@ -28,7 +28,7 @@ pub struct Program {
     refusal: Option<ElfError>,
 }
 
-impl Program {
+impl NamedProgram {
     /// Makes a program of an executable, with the names that it contains.
     #[must_use]
     pub fn new(executable: Executable) -> Self {
@@ -44,7 +44,7 @@ impl Program {
     /// Opens a file, with names from its symbol tables.
     ///
     /// A file that the loader refuses is opened too if it has instructions. Then
-    /// [`Program::refusal`] returns the loader's error, and calls may be unresolved.
+    /// [`NamedProgram::refusal`] returns the loader's error, and calls may be unresolved.
     ///
     /// # Errors
     /// The loader's error, if it refuses the file and no instructions are found.
@@ -62,7 +62,7 @@ impl Program {
     /// Opens a file of any known version, with the names of functions.
     ///
     /// # Errors
-    /// As [`Program::open`].
+    /// As [`NamedProgram::open`].
     pub fn open_any(bytes: &[u8], environment: &Environment) -> Result<Self, ElfError> {
         let versions = Version::V0..=Version::V4;
         Self::open(bytes, &Environment { versions, labels: true, ..environment.clone() })

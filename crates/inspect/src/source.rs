@@ -40,7 +40,7 @@ impl fmt::Display for Location {
 
 /// A function, possibly inlined, that contains an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Frame {
+pub struct SourceFrame {
     /// The demangled name of the function.
     pub function: Option<String>,
     /// The position of the instruction, or of the inlined call, in the function.
@@ -126,7 +126,7 @@ impl SourceMap {
     /// Returns the functions that contain the instruction at `pc`, from the innermost inlined one to
     /// the one that was not inlined.
     #[must_use]
-    pub fn frames_at(&self, pc: u32) -> Vec<Frame> {
+    pub fn frames_at(&self, pc: u32) -> Vec<SourceFrame> {
         let mut frames = self.debug_frames(pc).unwrap_or_default();
         match frames.last_mut() {
             Some(outermost) if outermost.function.is_none() => {
@@ -134,20 +134,23 @@ impl SourceMap {
             }
             Some(_) => {}
             None => frames.extend(
-                self.function_at(pc).map(|it| Frame { function: Some(it), location: None }),
+                self.function_at(pc).map(|it| SourceFrame { function: Some(it), location: None }),
             ),
         }
         frames
     }
 
-    fn debug_frames(&self, pc: u32) -> Option<Vec<Frame>> {
+    fn debug_frames(&self, pc: u32) -> Option<Vec<SourceFrame>> {
         let iterator = self.lines()?.find_frames(self.address(pc)).skip_all_loads();
         let mut iterator = iterator.ok()?;
         let mut frames = vec![];
         while let Ok(Some(frame)) = iterator.next() {
             let name = frame.function.as_ref().and_then(|it| it.raw_name().ok());
             let function = name.map(|name| demangle(&name));
-            frames.push(Frame { function, location: frame.location.as_ref().and_then(location) });
+            frames.push(SourceFrame {
+                function,
+                location: frame.location.as_ref().and_then(location),
+            });
         }
         Some(frames)
     }

@@ -19,7 +19,7 @@ use crate::{
     Style,
     cfg::{Block, Graph},
     frame::{Effect, Value},
-    program::Program,
+    program::NamedProgram,
     symbols::demangle,
 };
 
@@ -102,7 +102,7 @@ impl StackUse {
 
 /// Returns the stack use of each function of a program, in the order of the functions.
 #[must_use]
-pub fn stack_use(program: &Program) -> Vec<StackUse> {
+pub fn stack_use(program: &NamedProgram) -> Vec<StackUse> {
     let graph = Graph::new(program, Style::Selkie);
     let live = live_functions(program, &graph);
     let dynamic = program.version().dynamic_frames();
@@ -131,7 +131,7 @@ pub fn stack_use(program: &Program) -> Vec<StackUse> {
 
 /// Returns the number of frames of the function at `pc`: one, and one for each pair of a call of what
 /// follows and an exit before it.
-fn frames(program: &Program, graph: &Graph, pc: u32) -> u64 {
+fn frames(program: &NamedProgram, graph: &Graph, pc: u32) -> u64 {
     let at = |pc: u32| {
         let found = graph.instructions.binary_search_by_key(&pc, |it| it.pc).ok()?;
         graph.instructions[found].insn
@@ -254,7 +254,7 @@ impl Frame {
 }
 
 /// Returns the live functions by slot.
-fn live_functions(program: &Program, graph: &Graph) -> BTreeSet<u32> {
+fn live_functions(program: &NamedProgram, graph: &Graph) -> BTreeSet<u32> {
     let image = program.image();
     let function_of = |pc: u32| graph.functions.range(..=pc).next_back().map(|(&start, _)| start);
     let by_function: BTreeMap<u32, &[Block]> =

@@ -5,7 +5,7 @@ mod support;
 use std::{collections::BTreeSet, time::Instant};
 
 use proptest::prelude::*;
-use selkie_inspect::{DotOptions, Graph, Labels, Program, Style};
+use selkie_inspect::{DotOptions, Graph, Labels, NamedProgram, Style};
 use selkie_isa::{Version, symbol::pc_key};
 use support::{EXIT, program, word};
 
@@ -20,7 +20,7 @@ fn jeq(off: i16) -> u64 {
 }
 
 /// One line for each block: slot, label, sources, destinations, dominator.
-fn check(style: Style, program: &Program, expected: &[&str]) {
+fn check(style: Style, program: &NamedProgram, expected: &[&str]) {
     let graph = Graph::new(program, style);
     let line = |it: &selkie_inspect::Block| {
         format!("{} {} {:?} {:?} {}", it.pc, it.label, it.sources, it.destinations, it.idom)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use selkie_asm::{Options, assemble};
 use selkie_elf::{Environment, Executable, Functions, ReadOnly, Syscalls};
-use selkie_inspect::{Listing, Program, TextOptions, listing::anza};
+use selkie_inspect::{Listing, NamedProgram, TextOptions, listing::anza};
 use selkie_isa::{
     Version,
     layout::RODATA_START,
@@ -15,12 +15,12 @@ use selkie_isa::{
 };
 use support::{EXIT, Section, bytes, elf, program, symbols, word};
 
-fn check_anza(program: &Program, expected: &str) {
+fn check_anza(program: &NamedProgram, expected: &str) {
     assert_eq!(anza(program), expected);
 }
 
 /// Without the first line, which names the version.
-fn check_text(program: &Program, expected: &str) {
+fn check_text(program: &NamedProgram, expected: &str) {
     let text = Listing::new(program).text(&TextOptions::default());
     assert_eq!(text.split_once('\n').unwrap().1, expected);
 }
@@ -169,12 +169,12 @@ entrypoint:
 }
 
 /// A V3 program with read-only data.
-fn with_data(words: &[u64], data: &[u8]) -> Program {
+fn with_data(words: &[u64], data: &[u8]) -> NamedProgram {
     let read_only = ReadOnly { vaddr: RODATA_START, bytes: data.to_vec().into() };
     let (functions, syscalls) = (Functions::default(), Arc::new(Syscalls::default()));
     let executable =
         Executable::from_parts(Version::V3, bytes(words), 0, read_only, functions, syscalls);
-    Program::new(executable.unwrap())
+    NamedProgram::new(executable.unwrap())
 }
 
 #[test]
@@ -245,7 +245,7 @@ helper:
 fn syscalls_that_only_the_file_names_are_declared() {
     let source = ".syscall custom\nentrypoint:\n    call custom\n    exit\n";
     let file = assemble(source, &Options::default()).assembly.unwrap().to_elf();
-    let program = Program::open(&file, &Environment::default()).unwrap();
+    let program = NamedProgram::open(&file, &Environment::default()).unwrap();
     check_text(
         &program,
         ".globl entrypoint\n.syscall custom\n.text\n\nentrypoint:\n    syscall custom\n    exit\n",
@@ -282,12 +282,12 @@ fn listing_of_a_refused_file_has_the_error_of_the_loader() {
     sections.extend(symbols(&[(72, "helper")], 3));
     sections.push(Section::new(".bss", 0, vec![]));
     let file = elf(Version::V0, 64, sections);
-    let program = Program::open(&file, &Environment::default()).unwrap();
+    let program = NamedProgram::open(&file, &Environment::default()).unwrap();
     assert!(program.refusal().is_some());
     let text = Listing::new(&program).text(&TextOptions::default());
     assert!(text.contains("; not loadable: "), "{text}");
     assert!(text.contains("    call helper\n\nhelper:\n    exit\n"), "{text}");
-    assert!(Program::open(b"no file", &Environment::default()).is_err());
+    assert!(NamedProgram::open(b"no file", &Environment::default()).is_err());
 }
 
 proptest! {
@@ -301,7 +301,7 @@ proptest! {
         for (slot, code) in text.chunks_mut(8).zip(codes) {
             slot[0] = if slot[0] < 128 { code } else { slot[0] };
         }
-        let program = Program::bare(Version::ALL[version], &text, &Arc::default());
+        let program = NamedProgram::bare(Version::ALL[version], &text, &Arc::default());
         let listing = Listing::new(&program);
         let listed: usize = listing.lines.iter().map(|line| line.bytes.len()).sum();
         prop_assert_eq!(listed + listing.trailing.len(), text.len());

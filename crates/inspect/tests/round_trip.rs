@@ -7,7 +7,7 @@ use std::{fs, path::Path, sync::Arc};
 use proptest::prelude::*;
 use selkie_asm::{DiskFiles, Options, assemble};
 use selkie_elf::{Environment, Executable, Syscalls, load};
-use selkie_inspect::{Listing, Program, TextOptions};
+use selkie_inspect::{Listing, NamedProgram, TextOptions};
 use selkie_isa::{
     Insn, Kind, Op, Version,
     symbol::{murmur3, pc_key},
@@ -20,7 +20,7 @@ fn environment() -> Environment {
 }
 
 /// Assembles the listing of a program.
-fn assembled(program: &Program) -> Executable {
+fn assembled(program: &NamedProgram) -> Executable {
     let text = Listing::new(program).text(&TextOptions { addresses: true, bytes: true });
     let output = assemble(&text, &Options { version: program.version(), ..Options::default() });
     let findings = output.render(false);
@@ -37,7 +37,7 @@ fn data(executable: &Executable) -> &[u8] {
 }
 
 fn check_file(name: &str, file: &[u8]) {
-    let program = Program::open(file, &environment()).unwrap();
+    let program = NamedProgram::open(file, &environment()).unwrap();
     if program.refusal().is_some() {
         return;
     }

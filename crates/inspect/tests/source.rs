@@ -11,7 +11,7 @@ use gimli::{
         UnitEntryId,
     },
 };
-use selkie_inspect::{Frame, Location, SourceMap};
+use selkie_inspect::{Location, SourceFrame, SourceMap};
 use selkie_isa::Version;
 use support::{EXIT, Section, bytes, elf, symbols};
 
@@ -84,9 +84,9 @@ fn set(dwarf: &mut DwarfUnit, entry: UnitEntryId, attributes: Vec<(DwAt, Attribu
     }
 }
 
-fn frame(function: &str, line: u32, column: Option<u32>) -> Frame {
+fn frame(function: &str, line: u32, column: Option<u32>) -> SourceFrame {
     let location = Location { file: "/src/vault.rs".into(), line, column };
-    Frame { function: Some(function.into()), location: Some(location) }
+    SourceFrame { function: Some(function.into()), location: Some(location) }
 }
 
 fn check(version: Version, text: u64) {
@@ -116,7 +116,7 @@ fn file_without_debug_information_has_functions() {
     sections.extend(symbols(&[(72, "late")], 3));
     let map = SourceMap::load(elf(Version::V0, 64, sections));
     assert_eq!(map.frames_at(0), []);
-    assert_eq!(map.frames_at(1), [Frame { function: Some("late".into()), location: None }]);
+    assert_eq!(map.frames_at(1), [SourceFrame { function: Some("late".into()), location: None }]);
     assert_eq!(map.line_at(1), None);
 }
 

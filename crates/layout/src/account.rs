@@ -66,6 +66,12 @@ impl<T: Fixed> At<T> {
         self.offset.saturating_add(T::BYTES)
     }
 
+    /// Returns the place of a field of this one, in the data of the whole account.
+    #[must_use]
+    pub const fn then<U: Fixed>(self, inner: At<U>) -> At<U> {
+        At::new(self.offset.saturating_add(inner.offset))
+    }
+
     /// Reads the field; `None` if the data are too short, or have no such value there.
     #[must_use]
     #[inline]

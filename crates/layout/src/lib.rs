@@ -24,8 +24,8 @@
 //! | [`instruction`], [`role`], [`account`] | rows of instructions, roles of their accounts, rows of accounts |
 //! | [`place`] | the fields of an account with their offsets, to be changed by text |
 //! | `declare` | the notation of rows |
-//! | [`system`], [`loader`], [`vote`], [`stake`], [`compute_budget`], [`lookup_table`], [`sysvar`] | programs of the cluster, and sysvars |
-//! | [`token`], [`associated_token`] | token programs |
+//! | [`system`], [`loader`], [`vote`], [`stake`], [`compute_budget`], [`lookup_table`], [`config`], [`zk_elgamal`], [`sysvar`] | programs of the cluster, and sysvars |
+//! | [`token`], [`associated_token`], [`memo`] | well-known programs |
 //! | [`program`] | all programs, by their addresses |
 //! | [`errors`] | the names of custom errors |
 
@@ -36,12 +36,14 @@
 pub mod account;
 pub mod associated_token;
 pub mod compute_budget;
+pub mod config;
 mod declare;
 pub mod errors;
 pub mod instruction;
 pub mod kind;
 pub mod loader;
 pub mod lookup_table;
+pub mod memo;
 pub mod place;
 pub mod program;
 mod reader;
@@ -52,3 +54,4 @@ pub mod sysvar;
 pub mod token;
 pub mod vote;
 pub mod wire;
+pub mod zk_elgamal;

@@ -1,10 +1,13 @@
-//! The loaders: their instructions, and the accounts of loader v3 (agave: `solana-loader-v3-interface`).
+//! The loaders: their instructions, and the accounts of loader v3 (agave: `solana-loader-v3-interface`) and
+//! of loader v4 (agave 2.3: `solana-loader-v4-interface`).
 
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::{bpf_loader, bpf_loader_upgradeable, system_program, sysvar};
+use solana_sdk_ids::{bpf_loader, bpf_loader_upgradeable, loader_v4, system_program, sysvar};
 
 use crate::{
-    declare::instructions,
+    account::At,
+    declare::{field, instructions, layout},
+    kind::Field,
     wire::{Malformed, Reader, Wire as _},
 };
 
@@ -12,6 +15,8 @@ use crate::{
 pub const V2: Pubkey = bpf_loader::ID;
 /// The address of loader v3.
 pub const V3: Pubkey = bpf_loader_upgradeable::ID;
+/// The address of loader v4.
+pub const V4: Pubkey = loader_v4::ID;
 
 instructions! {
     /// An instruction of loader v1 or v2.
@@ -57,8 +62,51 @@ instructions! {
     }
 }
 
+instructions! {
+    /// An instruction of loader v4 (SIMD-0167).
+    for<'a> LoaderV4Instruction<'a>, u32 {
+        0 => Write [w("program"), s("authority")] { offset: u32, bytes: &'a [u8] }
+        1 => Copy [w("program"), s("authority"), r("source")] {
+            destination_offset: u32, source_offset: u32, length: u32
+        }
+        2 => SetProgramLength [w("program"), s("authority"), w("recipient").optional()] { new_size: u32 }
+        3 => Deploy [w("program"), s("authority")] {}
+        4 => Retract [w("program"), s("authority")] {}
+        5 => TransferAuthority [w("program"), s("authority"), s("new_authority")] {}
+        6 => Finalize [w("program"), s("authority"), r("next_version")] {}
+    }
+}
+
+layout! {
+    /// What precedes the file in a program account of loader v4.
+    ProgramV4, ProgramV4At, PROGRAM_V4 {
+        /// The slot of the last deployment; 0 if there was none.
+        slot: u64,
+        /// The key that may change the program; of a finalized one, the address of its next version.
+        authority: Pubkey,
+        /// 0 for a program that is retracted, 1 for one that is deployed, 2 for one that is finalized.
+        status: u64,
+    }
+}
+
+/// What the data of a buffer begin with.
+pub const BUFFER_STATE: u32 = 1;
 /// What the data of a program account begin with.
 pub const PROGRAM_STATE: u32 = 2;
+/// What the data of a programdata account begin with.
+pub const PROGRAM_DATA_STATE: u32 = 3;
+
+/// The fields of a buffer, before its file.
+pub const BUFFER_FIELDS: &[Field] =
+    &[field!(state: u32 as Hidden), field!(authority: Option<Pubkey>)];
+/// The fields of a program account.
+pub const PROGRAM_FIELDS: &[Field] = &[field!(state: u32 as Hidden), field!(program_data: Pubkey)];
+/// The fields of a programdata account, before its file.
+pub const PROGRAM_DATA_FIELDS: &[Field] =
+    &[field!(state: u32 as Hidden), field!(slot: u64), field!(authority: Option<Pubkey>)];
+
+/// Where a programdata account has the slot of its last deployment, upgrade or extension.
+pub const DEPLOYMENT_SLOT: At<u64> = At::new(At::<u32>::BYTES);
 
 /// The length in bytes of a buffer account's header; the ELF file follows.
 pub const BUFFER_HEADER_BYTES: usize = 37;
@@ -109,9 +157,11 @@ impl State {
         let mut it = Reader::new(data);
         Ok(match it.u32()? {
             0 => Self::Uninitialized,
-            1 => Self::Buffer { authority: it.option(Reader::pubkey)? },
+            BUFFER_STATE => Self::Buffer { authority: it.option(Reader::pubkey)? },
             PROGRAM_STATE => Self::Program { program_data: it.pubkey()? },
-            3 => Self::ProgramData { slot: it.u64()?, authority: it.option(Reader::pubkey)? },
+            PROGRAM_DATA_STATE => {
+                Self::ProgramData { slot: it.u64()?, authority: it.option(Reader::pubkey)? }
+            }
             _ => return Err(Malformed),
         })
     }
@@ -123,7 +173,7 @@ impl State {
         match self {
             Self::Uninitialized => 0_u32.write(&mut bytes),
             Self::Buffer { authority } => {
-                1_u32.write(&mut bytes);
+                BUFFER_STATE.write(&mut bytes);
                 authority.write(&mut bytes);
             }
             Self::Program { program_data } => {
@@ -131,7 +181,7 @@ impl State {
                 program_data.write(&mut bytes);
             }
             Self::ProgramData { slot, authority } => {
-                3_u32.write(&mut bytes);
+                PROGRAM_DATA_STATE.write(&mut bytes);
                 slot.write(&mut bytes);
                 authority.write(&mut bytes);
             }
@@ -158,6 +208,9 @@ mod tests {
             let bytes = state.write();
             assert_eq!((State::read(&bytes), bytes.len()), (Ok(state), len));
             assert_eq!(State::read(&bytes[..len - 1]), Err(Malformed));
+            if let State::ProgramData { slot, .. } = state {
+                assert_eq!(DEPLOYMENT_SLOT.get(&bytes), Some(slot));
+            }
         }
         assert_eq!(State::read(&[4, 0, 0, 0]), Err(Malformed));
     }

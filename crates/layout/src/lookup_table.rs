@@ -4,6 +4,7 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::{address_lookup_table, system_program};
 
 use crate::{
+    account::At,
     declare::{instructions, record},
     wire::{Reader, Wire as _},
 };
@@ -16,6 +17,9 @@ pub const HEADER_BYTES: usize = 56;
 
 /// The first bytes of a table; those of an account that is not initialized are 0.
 pub const INITIALIZED: u32 = 1;
+
+/// Where a table has the slot in which addresses were added last.
+pub const LAST_EXTENDED_SLOT: At<u64> = At::new(At::<u32>::BYTES + At::<u64>::BYTES);
 
 instructions! {
     /// An instruction of the address lookup table program.
@@ -72,4 +76,23 @@ impl LookupTable {
 pub fn addresses(data: &[u8]) -> Option<&[[u8; 32]]> {
     let (keys, rest) = data.get(HEADER_BYTES..)?.as_chunks();
     rest.is_empty().then_some(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slot_of_the_last_extension_is_at_its_place() {
+        let table = LookupTable {
+            state: INITIALIZED,
+            deactivation_slot: u64::MAX,
+            last_extended_slot: 7,
+            last_extended_slot_start_index: 0,
+            authority: None,
+        };
+        let mut bytes = Vec::new();
+        table.write(&mut bytes);
+        assert_eq!(LAST_EXTENDED_SLOT.get(&bytes), Some(7));
+    }
 }

@@ -3,7 +3,10 @@
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{stake, sysvar};
 
-use crate::declare::{instructions, names, record};
+use crate::{
+    account::At,
+    declare::{instructions, layout, names, record},
+};
 
 /// The address of the program.
 pub const ID: Pubkey = stake::ID;
@@ -13,9 +16,9 @@ names! {
     StakeAuthorize: u32 { Staker, Withdrawer, }
 }
 
-record! {
+layout! {
     /// The authorities over a stake account.
-    Authorized {
+    Authorized, AuthorizedAt, AUTHORIZED {
         /// Who may delegate.
         staker: Pubkey,
         /// Who may withdraw.
@@ -23,9 +26,9 @@ record! {
     }
 }
 
-record! {
+layout! {
     /// Until when lamports cannot be withdrawn.
-    Lockup {
+    Lockup, LockupAt, LOCKUP {
         /// The time, in seconds since 1970.
         unix_timestamp: i64,
         /// The epoch.
@@ -57,9 +60,9 @@ record! {
     }
 }
 
-record! {
+layout! {
     /// What every initialized stake account has.
-    Meta {
+    Meta, MetaAt, META {
         /// The lamports that make the account rent-exempt.
         rent_exempt_reserve: u64 as Text,
         /// The authorities.
@@ -69,9 +72,9 @@ record! {
     }
 }
 
-record! {
+layout! {
     /// To which vote account stake is delegated.
-    Delegation {
+    Delegation, DelegationAt, DELEGATION {
         /// The vote account.
         voter: Pubkey,
         /// The lamports that are delegated.
@@ -85,15 +88,53 @@ record! {
     }
 }
 
-record! {
+layout! {
     /// What a delegated stake account has in addition.
-    Stake {
+    Stake, StakeAt, STAKE {
         /// The delegation.
         delegation: Delegation,
         /// The credits of the vote account for which rewards were paid.
         credits_observed: u64,
     }
 }
+
+layout! {
+    /// A stake account that is not delegated (SDK: `StakeStateV2::Initialized`).
+    Initialized, InitializedAt, INITIALIZED {
+        /// [`INITIALIZED_STATE`].
+        state: u32 as Hidden,
+        /// Its authorities and lockup.
+        meta: Meta,
+    }
+}
+
+layout! {
+    /// A delegated stake account (SDK: `StakeStateV2::Stake`).
+    Delegated, DelegatedAt, DELEGATED {
+        /// [`DELEGATED_STATE`].
+        state: u32 as Hidden,
+        /// What it has in common with accounts that are not delegated.
+        meta: Meta,
+        /// What it has in addition.
+        stake: Stake,
+        /// Flags of the stake program.
+        flags: u8 as Hidden,
+    }
+}
+
+/// What the data of an account with a [`Meta`] begin with.
+pub const INITIALIZED_STATE: u32 = 1;
+/// What the data of an account with a [`Meta`] and a [`Stake`] begin with.
+pub const DELEGATED_STATE: u32 = 2;
+
+const IN_DELEGATION: At<Delegation> = DELEGATED.stake.then(STAKE.delegation);
+
+/// Where a delegated account has the lamports that are delegated.
+pub const DELEGATED_STAKE: At<u64> = IN_DELEGATION.then(DELEGATION.stake);
+/// Where a delegated account has the epoch in which that ended.
+pub const DEACTIVATION_EPOCH: At<u64> = IN_DELEGATION.then(DELEGATION.deactivation_epoch);
+/// Where a delegated account has the credits for which rewards were paid.
+pub const CREDITS_OBSERVED: At<u64> = DELEGATED.stake.then(STAKE.credits_observed);
 
 instructions! {
     /// An instruction of the stake program.
@@ -188,5 +229,16 @@ instructions! {
         ] {}
         16 => MoveStake [w("source"), w("destination"), s("stake_authority")] { lamports: u64 }
         17 => MoveLamports [w("source"), w("destination"), s("stake_authority")] { lamports: u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_delegated_accounts_are_where_the_sdk_has_them() {
+        let offsets = [DELEGATED_STAKE, DEACTIVATION_EPOCH, CREDITS_OBSERVED].map(|it| it.offset);
+        assert_eq!((offsets, DELEGATED.bytes), ([156, 172, 188], 197));
     }
 }

@@ -6,7 +6,7 @@ use solana_sdk_ids::{sysvar, vote};
 use crate::{
     declare::{instructions, names, record},
     kind::{Entry, Field, Kind, Lens, Ref, Value, Variant},
-    wire::{Malformed, Reader, Wire},
+    wire::{Malformed, Reader, Wire, write_varint},
 };
 
 /// The address of the program.
@@ -205,16 +205,6 @@ impl<'a> Wire<'a> for CompactTower {
         hash.write(out);
         timestamp.write(out);
     }
-}
-
-fn write_varint(mut number: u64, out: &mut Vec<u8>) {
-    while number > 0x7f {
-        let [low, ..] = number.to_le_bytes();
-        out.push(low | 0x80);
-        number >>= 7;
-    }
-    let [low, ..] = number.to_le_bytes();
-    out.push(low);
 }
 
 /// Reads a compact tower as a value.

@@ -14,10 +14,11 @@
 //! | [`ShortText`] | the length in four bytes, and the text |
 //! | `Vec` | the count in eight bytes, and the values |
 //! | [`Rest`] | all that remain, as text |
+//! | [`RestBytes`] | all that remain |
 
 use solana_pubkey::Pubkey;
 
-use crate::kind::{Kind, Lens, Ref, Tag};
+use crate::kind::{Kind, Lens, Ref, Tag, Value};
 pub use crate::reader::{Malformed, Reader};
 
 type Result<T> = core::result::Result<T, Malformed>;
@@ -246,6 +247,16 @@ impl<'a> Wire<'a> for ShortText<'a> {
     }
 }
 
+pub(crate) fn write_varint(mut number: u64, out: &mut Vec<u8>) {
+    while number > 0x7f {
+        let [low, ..] = number.to_le_bytes();
+        out.push(low | 0x80);
+        number >>= 7;
+    }
+    let [low, ..] = number.to_le_bytes();
+    out.push(low);
+}
+
 /// All the bytes that remain, as text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rest<'a>(pub &'a str);
@@ -259,6 +270,22 @@ impl<'a> Wire<'a> for Rest<'a> {
 
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.0.as_bytes());
+    }
+}
+
+/// All the bytes that remain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RestBytes<'a>(pub &'a [u8]);
+
+impl<'a> Wire<'a> for RestBytes<'a> {
+    const KIND: Kind = Kind::Other(|it| Ok(Value::Bytes(it.rest())));
+
+    fn read(it: &mut Reader<'a>) -> Result<Self> {
+        Ok(Self(it.rest()))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use selkie_svm::RewardKind;
 use serde::{Deserialize, Serialize};
 use solana_account::AccountSharedData;
 use solana_hash::Hash;
@@ -32,7 +33,7 @@ pub struct Block {
     /// Its transactions, in the order of execution.
     pub transactions: Vec<Arc<Landed>>,
     /// What the runtime paid and took: admissions, commissions, rewards of stakes, and the fees last.
-    pub rewards: Vec<Reward>,
+    pub rewards: Vec<RewardRecord>,
     /// In how many blocks after this one stakes are rewarded, if an epoch began with it.
     pub reward_partitions: Option<u64>,
     /// The accounts that changed, by address, as they are at the end of the block; one with 0
@@ -55,7 +56,7 @@ pub(crate) struct BlockRecord {
     rewards: Vec<FeeRecord>,
     /// The others. Schema 2 lacks this field and the next.
     #[serde(default)]
-    epoch_rewards: Vec<Reward>,
+    epoch_rewards: Vec<RewardRecord>,
     #[serde(default)]
     reward_partitions: Option<u64>,
 }
@@ -70,21 +71,28 @@ struct FeeRecord {
 }
 
 impl FeeRecord {
-    fn new(reward: &Reward) -> Self {
-        let Reward { address, lamports, post_balance, .. } = *reward;
+    fn new(reward: &RewardRecord) -> Self {
+        let RewardRecord { address, lamports, post_balance, .. } = *reward;
         Self { address, lamports, post_balance }
     }
 
-    fn into_reward(self) -> Reward {
+    fn into_reward(self) -> RewardRecord {
         let Self { address, lamports, post_balance } = self;
         let kind = RewardKind::Fee;
-        Reward { address, kind, lamports, post_balance, commission: None, commission_bps: None }
+        RewardRecord {
+            address,
+            kind,
+            lamports,
+            post_balance,
+            commission: None,
+            commission_bps: None,
+        }
     }
 }
 
 impl BlockRecord {
     pub(crate) fn new(block: &Block) -> Self {
-        let (fees, others): (Vec<&Reward>, Vec<&Reward>) =
+        let (fees, others): (Vec<&RewardRecord>, Vec<&RewardRecord>) =
             block.rewards.iter().partition(|it| it.kind == RewardKind::Fee);
         Self {
             parent_slot: block.parent_slot,
@@ -118,28 +126,25 @@ impl BlockRecord {
     }
 }
 
-/// What lamports were paid or taken for. The order is that of records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum RewardKind {
-    /// The fees of the block's transactions.
+/// How a [`RewardKind`] is written.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "RewardKind")]
+enum RewardKindForm {
     Fee,
-    /// A stake in the epoch that ended.
     Staking,
-    /// The commission of a vote account.
     Voting,
-    /// A stake in the epoch that ended, none of which is effective any more.
     DeactivatedStake,
-    /// The admission of a vote account to an epoch.
     AdmissionDebit,
 }
 
 /// Lamports that the runtime paid or took in a block.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Reward {
+pub struct RewardRecord {
     /// The account.
     #[serde(with = "base58")]
     pub address: Pubkey,
     /// What for.
+    #[serde(with = "RewardKindForm")]
     pub kind: RewardKind,
     /// The lamports; negative if they were taken.
     pub lamports: i64,

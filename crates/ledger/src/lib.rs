@@ -32,7 +32,7 @@ mod store;
 pub use crate::{
     block::{
         AccountDiff, Block, DataDiff, InnerInstruction, InnerInstructions, Landed, LoadedAddresses,
-        Meta, ReturnData, Reward, RewardKind, TokenBalance,
+        Meta, ReturnData, RewardRecord, TokenBalance,
     },
     disk::DiskStore,
     history::{AddressQuery, History, HistoryLimit, UnknownSignature},

@@ -1,9 +1,9 @@
 //! What is recorded of a transaction: made of the runtime's result.
 
-use selkie_bank::{Bank, rewards};
+use selkie_bank::{Bank, rewards::Reward};
 use selkie_ledger::{
-    InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, Reward,
-    RewardKind, TokenBalance,
+    InnerInstruction, InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, RewardRecord,
+    TokenBalance,
 };
 use selkie_programs::is_token_program;
 use selkie_svm::{AccountChange, Feature, Processed};
@@ -131,19 +131,13 @@ fn token_balance(
 }
 
 /// Returns what the runtime paid and took in the block of a frozen bank.
-pub(crate) fn rewards(bank: &Bank) -> Vec<Reward> {
+pub(crate) fn rewards(bank: &Bank) -> Vec<RewardRecord> {
     let in_basis_points = bank.features().has(Feature::CommissionRateInBasisPoints);
-    let record = |it: rewards::Reward| {
+    let record = |it: Reward| {
         let percent = |bps: u16| u8::try_from(bps / 100).unwrap_or(u8::MAX);
-        Reward {
+        RewardRecord {
             address: it.address,
-            kind: match it.kind {
-                rewards::RewardKind::Fee => RewardKind::Fee,
-                rewards::RewardKind::Staking => RewardKind::Staking,
-                rewards::RewardKind::Voting => RewardKind::Voting,
-                rewards::RewardKind::DeactivatedStake => RewardKind::DeactivatedStake,
-                rewards::RewardKind::AdmissionDebit => RewardKind::AdmissionDebit,
-            },
+            kind: it.kind,
             lamports: it.lamports,
             post_balance: it.post_balance,
             commission: it.commission_bps.filter(|_| !in_basis_points).map(percent),

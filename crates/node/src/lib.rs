@@ -79,13 +79,13 @@ mod view;
 mod working;
 mod writer;
 
-pub use selkie_svm::check::is_reserved;
+pub use selkie_svm::{RewardKind, check::is_reserved};
 
 pub use selkie_bank::rewards::partition_of as reward_partition;
 pub use selkie_ledger::{
     AccountDiff, Block, Commit, DataDiff, Header, HistoryLimit, InnerInstruction,
-    InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, Reward, RewardKind, Store,
-    StoreError, TokenBalance, UnknownSignature,
+    InnerInstructions, Landed, LoadedAddresses, Meta, ReturnData, RewardRecord, Store, StoreError,
+    TokenBalance, UnknownSignature,
     dump::{self, DumpError},
 };
 
@@ -106,6 +106,6 @@ pub use crate::{
     send::SendOptions,
     shared::Info,
     source::{Fetch, FetchError},
-    trace::{Changed, Frame, Trace},
+    trace::{Changed, ProgramCall, Trace},
     view::{EpochInfo, SimulateOptions, Simulation, View},
 };

@@ -27,7 +27,7 @@ pub struct Trace {
     /// The compute unit limit.
     pub compute_unit_limit: u64,
     /// The top-level instructions.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<ProgramCall>,
     /// The log lines of no instruction.
     pub logs: Vec<String>,
     /// The addresses of the transaction, to which the changes refer.
@@ -55,7 +55,7 @@ pub struct Changed {
 
 /// The call of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Frame {
+pub struct ProgramCall {
     /// The program.
     pub program: Pubkey,
     /// The accounts that it was given.
@@ -71,7 +71,7 @@ pub struct Frame {
     /// Its log lines, without those of inner instructions.
     pub logs: Vec<String>,
     /// The instructions that it invoked, in the order of execution.
-    pub inner: Vec<Frame>,
+    pub inner: Vec<ProgramCall>,
 }
 
 impl Node {
@@ -148,18 +148,19 @@ fn trace(message: &VersionedMessage, result: Result<(), TransactionError>, meta:
 }
 
 /// Returns the call trees of the top-level instructions that were started.
-fn frames(message: &VersionedMessage, meta: &Meta, keys: &[Pubkey]) -> Vec<Frame> {
+fn frames(message: &VersionedMessage, meta: &Meta, keys: &[Pubkey]) -> Vec<ProgramCall> {
     let key = |index: u8| keys.get(usize::from(index)).copied().unwrap_or_default();
-    let frame = |program: u8, accounts: &[u8], data: &[u8], stack_height, compute_units| Frame {
-        program: key(program),
-        accounts: accounts.iter().map(|index| key(*index)).collect(),
-        data: data.to_vec(),
-        stack_height,
-        compute_units,
-        self_compute_units: compute_units,
-        logs: Vec::new(),
-        inner: Vec::new(),
-    };
+    let frame =
+        |program: u8, accounts: &[u8], data: &[u8], stack_height, compute_units| ProgramCall {
+            program: key(program),
+            accounts: accounts.iter().map(|index| key(*index)).collect(),
+            data: data.to_vec(),
+            stack_height,
+            compute_units,
+            self_compute_units: compute_units,
+            logs: Vec::new(),
+            inner: Vec::new(),
+        };
     let started = message.instructions().iter().zip(&meta.instruction_compute_units);
     let trees = (0_u8..).zip(started).map(|(index, (instruction, units))| {
         let top = frame(
@@ -180,9 +181,9 @@ fn frames(message: &VersionedMessage, meta: &Meta, keys: &[Pubkey]) -> Vec<Frame
 }
 
 /// Hangs inner instructions, in the order of execution, below the ones that invoked them.
-fn tree(mut parent: Frame, mut following: VecDeque<Frame>) -> Frame {
+fn tree(mut parent: ProgramCall, mut following: VecDeque<ProgramCall>) -> ProgramCall {
     while let Some(next) = following.pop_front() {
-        let is_below = |frame: &Frame| frame.stack_height > next.stack_height;
+        let is_below = |frame: &ProgramCall| frame.stack_height > next.stack_height;
         let count = following.iter().take_while(|frame| is_below(frame)).count();
         let rest = following.split_off(count);
         let below = mem::replace(&mut following, rest);
@@ -194,7 +195,7 @@ fn tree(mut parent: Frame, mut following: VecDeque<Frame>) -> Frame {
 }
 
 /// Gives each frame its log lines. Returns the lines of none.
-fn distribute_logs(frames: &mut [Frame], logs: &[String]) -> Vec<String> {
+fn distribute_logs(frames: &mut [ProgramCall], logs: &[String]) -> Vec<String> {
     let mut others = Vec::new();
     let (mut lines, mut next) = (logs.iter(), 0);
     while let Some(line) = lines.next() {
@@ -211,7 +212,7 @@ fn distribute_logs(frames: &mut [Frame], logs: &[String]) -> Vec<String> {
     others
 }
 
-impl Frame {
+impl ProgramCall {
     /// Takes its log lines: the first one, and those up to the one that ends the call.
     fn take_logs(&mut self, first: &str, lines: &mut core::slice::Iter<'_, String>) {
         self.logs.push(first.to_owned());
@@ -244,8 +245,8 @@ fn is_end(line: &str, program: &Pubkey) -> bool {
 mod tests {
     use super::*;
 
-    fn frame(program: u8, stack_height: u8, inner: Vec<Frame>) -> Frame {
-        Frame {
+    fn frame(program: u8, stack_height: u8, inner: Vec<ProgramCall>) -> ProgramCall {
+        ProgramCall {
             program: Pubkey::new_from_array([program; 32]),
             accounts: Vec::new(),
             data: Vec::new(),
@@ -261,8 +262,9 @@ mod tests {
     fn inner_instructions_hang_below_their_callers() {
         let flat = [(2, 2), (3, 3), (4, 4), (5, 3), (6, 2)];
         let flat = flat.map(|(program, height)| frame(program, height, Vec::new()));
-        let top = tree(Frame { compute_units: 100, ..frame(1, 1, Vec::new()) }, flat.into());
-        let shape = |frames: &[Frame]| frames.iter().map(|it| it.inner.len()).collect::<Vec<_>>();
+        let top = tree(ProgramCall { compute_units: 100, ..frame(1, 1, Vec::new()) }, flat.into());
+        let shape =
+            |frames: &[ProgramCall]| frames.iter().map(|it| it.inner.len()).collect::<Vec<_>>();
         assert_eq!(shape(&top.inner), [2, 0]);
         assert_eq!(shape(&top.inner[0].inner), [1, 0]);
     }

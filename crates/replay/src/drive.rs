@@ -11,7 +11,7 @@ use selkie::{
 
 use crate::{
     edit::Edit,
-    visit::{Moment, Visitor},
+    visit::{ReachedStep, Visitor},
 };
 
 /// Fewer compute units than this are not skipped: to start an engine takes as long.
@@ -117,7 +117,7 @@ impl<'a, V: Visitor> Driver<'a, V> {
             return ControlFlow::Break(());
         }
         let invocation = self.stack.last().copied().unwrap_or_default();
-        self.visitor.step(&mut Moment { step, invocation, machine, context })
+        self.visitor.step(&mut ReachedStep { step, invocation, machine, context })
     }
 }
 

@@ -9,7 +9,7 @@ use selkie::{
 
 use crate::{
     timeline::Timeline,
-    visit::{Moment, Visitor},
+    visit::{ReachedStep, Visitor},
 };
 
 /// Shows the steps of a timeline to a tracer.
@@ -30,7 +30,7 @@ impl Visitor for Traced {
         self.0.after(context, result);
     }
 
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         // The tracer never skips or stops.
         let _ = self.0.instruction(moment.context, moment.machine);
         ControlFlow::Continue(())

@@ -4,7 +4,7 @@ use core::ops::{ControlFlow, Range};
 
 use selkie::{InstructionError, InvokeContext, Pubkey};
 
-use crate::visit::{Moment, Visitor};
+use crate::visit::{ReachedStep, Visitor};
 
 /// How many steps there are from one mark to the next: as many are executed one by one, at most, to
 /// reach a step.
@@ -101,7 +101,7 @@ impl Visitor for Index {
         }
     }
 
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         let mark = Mark { step: moment.step, units_left: moment.units_left() };
         if moment.step.is_multiple_of(MARK_STEPS) {
             self.marks.push(mark);

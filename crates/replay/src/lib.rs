@@ -60,6 +60,6 @@ pub use crate::{
     recordings::Recordings,
     state::{CallFrame, Level, Memory, MemoryRegion, State, region_name},
     timeline::Timeline,
-    visit::{Moment, Visitor},
+    visit::{ReachedStep, Visitor},
     writes::{Write, Writer},
 };

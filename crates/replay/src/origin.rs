@@ -11,7 +11,7 @@ use crate::{
     account_bytes::{AccountBytes, Part},
     index::Invocation,
     timeline::Timeline,
-    visit::{Moment, Visitor},
+    visit::{ReachedStep, Visitor},
     writes::{Write, Writer},
 };
 
@@ -87,7 +87,7 @@ impl Visitor for Survey {
         }
     }
 
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         if let Some(seen) = self.invocations.get_mut(moment.invocation)
             && seen.layouts.is_empty()
             && let Some((layout, _)) = moment.context.running()

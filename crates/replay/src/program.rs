@@ -12,7 +12,7 @@ use selkie::{
     runtime::{Purpose, elf_environment},
 };
 use selkie_inspect::{
-    Graph, Labels, Program, SourceMap, Style, built_elsewhere, code, debug_folders, demangle,
+    Graph, Labels, NamedProgram, SourceMap, Style, built_elsewhere, code, debug_folders, demangle,
     has_lines, instruction_text, program_files,
 };
 use selkie_isa::{input, layout::SLOT_BYTES};
@@ -115,7 +115,7 @@ pub struct ProgramView {
     /// that the transaction gives.
     pub name: Option<String>,
     /// The program, with symbols if there are any.
-    pub program: Program,
+    pub program: NamedProgram,
     /// Its control-flow graph, which has its functions: those without a name under their
     /// [`offset_name`].
     pub graph: Graph,
@@ -207,6 +207,6 @@ fn name(id: &Pubkey, debug_file: Option<&Path>) -> Option<String> {
     known.or_else(stem).map(str::to_owned)
 }
 
-fn open(elf: &[u8]) -> Option<Program> {
-    Program::open_any(elf, &elf_environment(FeatureSet::all(), Purpose::Execution)).ok()
+fn open(elf: &[u8]) -> Option<NamedProgram> {
+    NamedProgram::open_any(elf, &elf_environment(FeatureSet::all(), Purpose::Execution)).ok()
 }

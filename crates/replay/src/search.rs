@@ -4,7 +4,7 @@ use core::ops::{ControlFlow, Range};
 
 use crate::{
     timeline::Timeline,
-    visit::{Moment, Visitor},
+    visit::{ReachedStep, Visitor},
 };
 
 /// How many steps are searched first, going back.
@@ -34,8 +34,8 @@ struct Search<F> {
     found: Option<u64>,
 }
 
-impl<F: FnMut(&Moment<'_, '_, '_>) -> bool> Visitor for Search<F> {
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+impl<F: FnMut(&ReachedStep<'_, '_, '_>) -> bool> Visitor for Search<F> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         if (self.holds)(moment) {
             self.found = Some(moment.step);
             if self.only_first {
@@ -51,7 +51,7 @@ impl Timeline {
     pub fn find(
         &self,
         range: Range<u64>,
-        holds: impl FnMut(&Moment<'_, '_, '_>) -> bool,
+        holds: impl FnMut(&ReachedStep<'_, '_, '_>) -> bool,
     ) -> Option<u64> {
         let mut search = Search { holds, only_first: true, found: None };
         self.visit_range(range, &mut search);
@@ -63,7 +63,7 @@ impl Timeline {
     pub fn find_last(
         &self,
         range: Range<u64>,
-        mut holds: impl FnMut(&Moment<'_, '_, '_>) -> bool,
+        mut holds: impl FnMut(&ReachedStep<'_, '_, '_>) -> bool,
     ) -> Option<u64> {
         let range = range.start..range.end.min(self.steps());
         windows_back(range, |start| start).find_map(|window| {

@@ -2,7 +2,7 @@
 
 use selkie::{AccountSharedData, Pubkey, ReturnData, runtime::Layout};
 
-use crate::visit::Moment;
+use crate::visit::ReachedStep;
 
 /// The state before a step, or after the last one.
 #[derive(Clone, PartialEq, Debug)]
@@ -76,7 +76,7 @@ pub struct MemoryRegion {
 
 impl Level {
     /// Copies the state of the program that is about to execute a step.
-    pub(crate) fn of(moment: &Moment<'_, '_, '_>) -> Self {
+    pub(crate) fn of(moment: &ReachedStep<'_, '_, '_>) -> Self {
         let machine = &*moment.machine;
         let instruction = moment.context.instruction();
         let key = |index: u16| moment.context.accounts().get(usize::from(index)).ok();
@@ -115,7 +115,7 @@ impl Level {
 }
 
 impl Memory {
-    fn of(moment: &Moment<'_, '_, '_>) -> Self {
+    fn of(moment: &ReachedStep<'_, '_, '_>) -> Self {
         let regions = moment.machine.memory.regions().iter();
         let regions = regions.filter(|region| region.len() > 0).map(|region| MemoryRegion {
             vaddr: region.vaddr(),

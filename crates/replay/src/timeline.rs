@@ -10,7 +10,7 @@ use crate::{
     edit::{Edit, EditError},
     index::{Index, Invocation},
     state::{Level, State},
-    visit::{Moment, Visitor},
+    visit::{ReachedStep, Visitor},
 };
 
 /// A transaction as a sequence of steps: the instructions that programs execute, those of inner
@@ -249,7 +249,7 @@ struct Capture {
 }
 
 impl Visitor for Capture {
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         if self.callers.contains(&moment.step) {
             self.levels.push(Level::of(moment));
         }

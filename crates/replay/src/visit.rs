@@ -6,7 +6,7 @@ use selkie::{Detail, InstructionError, InvokeContext, Machine, MemoryMap, Pubkey
 
 /// A step: an instruction that a program is about to execute.
 #[derive(Debug)]
-pub struct Moment<'a, 'm, 'e> {
+pub struct ReachedStep<'a, 'm, 'e> {
     /// The number of instructions that were executed before it, in the whole transaction.
     pub step: u64,
     /// The index of the invocation that executes it: in [`Timeline::invocations`](crate::Timeline::invocations).
@@ -17,7 +17,7 @@ pub struct Moment<'a, 'm, 'e> {
     pub context: &'a InvokeContext<'e>,
 }
 
-impl Moment<'_, '_, '_> {
+impl ReachedStep<'_, '_, '_> {
     /// Returns the slot of the instruction.
     #[must_use]
     pub fn pc(&self) -> usize {
@@ -84,7 +84,7 @@ pub trait Visitor {
     }
 
     /// Called before an instruction is executed. `Break` ends the visit.
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         let _ = moment;
         ControlFlow::Continue(())
     }

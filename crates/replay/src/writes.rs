@@ -9,7 +9,7 @@ use crate::{
     account_bytes::AccountBytes,
     search::windows_back,
     timeline::Timeline,
-    visit::{Moment, Visitor},
+    visit::{ReachedStep, Visitor},
 };
 
 /// A write to memory.
@@ -95,14 +95,14 @@ struct Watch {
 }
 
 impl Watch {
-    fn read(&self, moment: &Moment<'_, '_, '_>) -> Vec<u8> {
+    fn read(&self, moment: &ReachedStep<'_, '_, '_>) -> Vec<u8> {
         let (vaddr, len) = self.span;
         let bytes = (0..len).map_while(|offset| moment.read(vaddr.checked_add(offset)?, 1));
         bytes.flatten().copied().collect()
     }
 
     /// Looks at what was written since the last step of the invocation.
-    fn look(&mut self, moment: &mut Moment<'_, '_, '_>) {
+    fn look(&mut self, moment: &mut ReachedStep<'_, '_, '_>) {
         let (vaddr, len) = self.span;
         let end = vaddr.saturating_add(len);
         let overlaps =
@@ -139,7 +139,7 @@ impl Visitor for Watch {
         self.in_progress.pop();
     }
 
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         if moment.invocation == self.invocation {
             match self.in_progress.last().map(|last| last.step) {
                 Some(u64::MAX) | None => self.bytes = self.read(moment),

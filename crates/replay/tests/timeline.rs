@@ -9,7 +9,7 @@ use selkie::{
     runtime::input::{AccountLayout, vaddr},
     token,
 };
-use selkie_replay::{Edit, EditError, Moment, Part, ReplayFile, Timeline, Visitor, Writer};
+use selkie_replay::{Edit, EditError, Part, ReachedStep, ReplayFile, Timeline, Visitor, Writer};
 
 /// Counts down from r7 = 30,000 in a function, each time storing the count to the heap; then clears
 /// the heap by a syscall, and stores 7 behind what it has cleared.
@@ -74,7 +74,7 @@ fn associated() -> Timeline {
 struct Seen(Vec<(usize, usize, [u64; 11], u64)>);
 
 impl Visitor for Seen {
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         assert_eq!(moment.step, self.0.len() as u64);
         let registers = *moment.registers();
         self.0.push((moment.invocation, moment.pc(), registers, moment.units_left()));
@@ -156,7 +156,7 @@ fn functions_in_progress_have_frames_and_saved_registers() {
 #[test]
 fn the_first_and_the_last_step_are_found() {
     let timeline = countdown();
-    let at_store = |moment: &Moment<'_, '_, '_>| moment.pc() == 15;
+    let at_store = |moment: &ReachedStep<'_, '_, '_>| moment.pc() == 15;
     let all = 0..timeline.steps();
     let (first, last) = (timeline.find(all.clone(), at_store), timeline.find_last(all, at_store));
     assert_eq!((first, last), (Some(4), Some(4 + 6 * 29_999)));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 pub use selkie::registers::{RegisterTrace, STEP_WORDS, TraceError};
 use selkie::{InstructionError, InvokeContext, Pubkey};
-use selkie_replay::{Moment, Timeline, Visitor};
+use selkie_replay::{ReachedStep, Timeline, Visitor};
 
 use crate::{symbolize::Programs, text::hash};
 
@@ -52,7 +52,7 @@ impl Visitor for Collector {
         self.ended.extend(self.active.pop().filter(|trace| !trace.steps.is_empty()));
     }
 
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         if let Some(trace) = self.active.last_mut() {
             trace.add(moment.registers(), moment.pc());
         }

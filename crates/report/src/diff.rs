@@ -6,7 +6,7 @@ use core::{
 };
 use std::hash::DefaultHasher;
 
-use selkie_replay::{Moment, Timeline, Visitor};
+use selkie_replay::{ReachedStep, Timeline, Visitor};
 use serde_json::{Value, json};
 
 /// Where two runs part.
@@ -47,7 +47,7 @@ pub fn parting(left: &Timeline, right: &Timeline) -> Option<Parting> {
 }
 
 /// A hash of what a step consists of.
-fn digest(moment: &Moment<'_, '_, '_>) -> u64 {
+fn digest(moment: &ReachedStep<'_, '_, '_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (moment.program(), moment.stack_height(), moment.pc(), moment.registers()).hash(&mut hasher);
     hasher.finish()
@@ -56,7 +56,7 @@ fn digest(moment: &Moment<'_, '_, '_>) -> u64 {
 struct Digests(Vec<u64>);
 
 impl Visitor for Digests {
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         self.0.push(digest(moment));
         ControlFlow::Continue(())
     }
@@ -68,7 +68,7 @@ struct Compare<'a> {
 }
 
 impl Visitor for Compare<'_> {
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         let index = usize::try_from(moment.step).unwrap_or(usize::MAX);
         match self.expected.get(index) {
             Some(expected) if *expected == digest(moment) => ControlFlow::Continue(()),

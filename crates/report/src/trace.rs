@@ -8,7 +8,7 @@ use std::io;
 
 use selkie::{Pubkey, TrapReport};
 use selkie_inspect::{Backtrace, Labels, instruction_text};
-use selkie_replay::{Invocation, Moment, Timeline, Visitor};
+use selkie_replay::{Invocation, ReachedStep, Timeline, Visitor};
 use serde_json::{Value, json};
 
 use crate::symbolize::Programs;
@@ -217,7 +217,7 @@ fn heading(
     out: &mut dyn io::Write,
     timeline: &Timeline,
     programs: &Programs,
-    moment: &Moment<'_, '_, '_>,
+    moment: &ReachedStep<'_, '_, '_>,
 ) -> io::Result<()> {
     let (number, height) = (moment.invocation, moment.stack_height());
     let name = programs.name(&moment.program());
@@ -267,7 +267,7 @@ fn function_slots(timeline: &Timeline, programs: &Programs, name: &str) -> Vec<(
 }
 
 /// What is done with an instruction and its text.
-type UseStep<'a> = &'a mut dyn FnMut(&Moment<'_, '_, '_>, &str) -> io::Result<()>;
+type UseStep<'a> = &'a mut dyn FnMut(&ReachedStep<'_, '_, '_>, &str) -> io::Result<()>;
 
 struct Tracer<'a> {
     programs: &'a Programs,
@@ -279,7 +279,7 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    fn is_wanted(&self, moment: &Moment<'_, '_, '_>) -> bool {
+    fn is_wanted(&self, moment: &ReachedStep<'_, '_, '_>) -> bool {
         let program = moment.program();
         let pc = u32::try_from(moment.pc()).unwrap_or(u32::MAX);
         let is_in = |all: &Vec<(Pubkey, Vec<u32>)>| {
@@ -289,7 +289,7 @@ impl Tracer<'_> {
             && self.slots.as_ref().is_none_or(is_in)
     }
 
-    fn line(&mut self, moment: &Moment<'_, '_, '_>) -> io::Result<()> {
+    fn line(&mut self, moment: &ReachedStep<'_, '_, '_>) -> io::Result<()> {
         let pc = moment.pc();
         let names = self.names.get(moment.invocation).and_then(Option::as_ref);
         let program = self.programs.get(&moment.program());
@@ -304,7 +304,7 @@ impl Tracer<'_> {
 }
 
 impl Visitor for Tracer<'_> {
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         if self.is_wanted(moment) {
             self.result = self.line(moment);
         }

@@ -7,9 +7,6 @@ use solana_pubkey::Pubkey;
 pub(crate) const TOKEN: Pubkey = programs::TOKEN.id;
 /// Token-2022.
 pub(crate) const TOKEN_2022: Pubkey = programs::TOKEN_2022.id;
-/// The versions of Memo.
-pub(crate) const MEMO: [Pubkey; 3] =
-    [programs::MEMO.id, programs::MEMO_V1.id, programs::MEMO_V4.id];
 /// The first key of accounts of the config program that describe validators.
 pub(crate) const VALIDATOR_INFO: Pubkey =
     Pubkey::from_str_const("Va1idator1nfo111111111111111111111111111111");

@@ -325,7 +325,7 @@ impl Svm {
     }
 
     /// Replaces the program cache, e.g. by one with another capacity, by one that several `Svm`s
-    /// share, or by one that is backed by the disk (`selkie_client::DiskStore`).
+    /// share, or by one that is backed by the disk (`selkie_client::StoredPrograms`).
     #[must_use]
     pub fn with_program_cache(mut self, programs: impl Into<Arc<ProgramCache>>) -> Self {
         self.programs = programs.into();

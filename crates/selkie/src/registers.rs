@@ -27,7 +27,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use selkie_inspect::{Graph, Labels, Program, Style, instruction_text};
+use selkie_inspect::{Graph, Labels, NamedProgram, Style, instruction_text};
 use selkie_isa::layout::SLOT_BYTES;
 use selkie_svm::{AccountStore, InvokeContext, Machine, program_cache::ProgramFile};
 use solana_pubkey::Pubkey;
@@ -306,7 +306,7 @@ fn cannot_write(folder: &Path, error: &io::Error) -> ! {
 }
 
 /// Returns a program and the hash of its ELF file; `None` if it cannot be executed.
-fn program_of(id: &Pubkey, accounts: &impl AccountStore) -> (Option<Program>, String) {
+fn program_of(id: &Pubkey, accounts: &impl AccountStore) -> (Option<NamedProgram>, String) {
     let account = accounts.account(id);
     let file = account.and_then(|account| ProgramFile::find(&account, accounts));
     let elf = file.as_ref().map_or(&[][..], ProgramFile::bytes);
@@ -314,7 +314,7 @@ fn program_of(id: &Pubkey, accounts: &impl AccountStore) -> (Option<Program>, St
 }
 
 /// Returns the steps as text: agave's columns, our assembly (`solana-sbpf` 0.26, `static_analysis.rs`).
-fn listing(trace: &RegisterTrace, program: &Program) -> String {
+fn listing(trace: &RegisterTrace, program: &NamedProgram) -> String {
     let graph = Graph::new(program, Style::Selkie);
     let labels = Labels::new(program, &graph);
     let line = |(number, step): (usize, &[u64; STEP_WORDS])| {

@@ -5,7 +5,7 @@
 use core::fmt;
 
 use selkie_inspect::{
-    Backtrace, CodeLocation, Graph, Labels, Program, SourceMap, Style, instruction_text,
+    Backtrace, CodeLocation, Graph, Labels, NamedProgram, SourceMap, Style, instruction_text,
 };
 use selkie_svm::{FeatureSet, Purpose, Stop, elf_environment};
 
@@ -90,6 +90,6 @@ fn instruction_at(elf: &[u8], pc: usize) -> String {
     }
 }
 
-pub(crate) fn open(elf: &[u8]) -> Option<Program> {
-    Program::open_any(elf, &elf_environment(FeatureSet::all(), Purpose::Execution)).ok()
+pub(crate) fn open(elf: &[u8]) -> Option<NamedProgram> {
+    NamedProgram::open_any(elf, &elf_environment(FeatureSet::all(), Purpose::Execution)).ok()
 }

@@ -12,6 +12,7 @@ pub(crate) mod message_id;
 pub mod nonce;
 pub(crate) mod recent_blockhashes;
 pub(crate) mod rent;
+pub(crate) mod reward;
 pub(crate) mod signed;
 pub mod sysvars;
 pub mod transaction;

@@ -58,6 +58,7 @@ pub use crate::{
         key_map::{KeyHasher, KeyMap, KeyState},
         message_id::MessageId,
         nonce,
+        reward::RewardKind,
         signed::SignedTransaction,
         sysvars::{self, Sysvars},
         transaction::{self, Transaction},

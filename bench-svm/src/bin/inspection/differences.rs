@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use selkie_replay::{Moment, Timeline, Visitor};
+use selkie_replay::{ReachedStep, Timeline, Visitor};
 
 /// Returns what changes from step to step: which registers, and whether the slot is another one than the
 /// next; then how much each of these differs.
@@ -51,7 +51,7 @@ impl Step {
 }
 
 impl Visitor for Differences {
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         let (pc, registers) = (moment.pc(), moment.registers());
         let mut changed = 0_u64;
         for (index, (new, old)) in registers.iter().zip(&self.last).enumerate() {

@@ -22,7 +22,7 @@ pub use self::{
     accounts::{DELEGATED_STAKES, EpochInflation, VOTE_REWARDS, VoteRewards, genesis_accounts},
     inflation::InflationSchedule,
     partition::partition_of,
-    record::{Reward, RewardKind},
+    record::Reward,
 };
 pub(crate) use self::{
     accounts::{delegated_stakes, read_delegated_stakes},

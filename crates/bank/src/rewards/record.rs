@@ -1,21 +1,6 @@
 //! What a block records of rewards (agave: `solana-reward-info`, `Bank::rewards`).
 
-use selkie_svm::Pubkey;
-
-/// What lamports were received or paid for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RewardKind {
-    /// The fees of the block's transactions.
-    Fee,
-    /// A stake in the epoch that ended.
-    Staking,
-    /// The commission of a vote account.
-    Voting,
-    /// A stake in the epoch that ended, none of which is effective any more.
-    DeactivatedStake,
-    /// The admission of a vote account to an epoch, which it paid.
-    AdmissionDebit,
-}
+use selkie_svm::{Pubkey, RewardKind};
 
 /// Lamports that the runtime paid or took in a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use arrow_array::{Array as _, ArrayRef, RecordBatch, cast::AsArray as _, types::Int64Type};
+use arrow_array::{
+    Array as _, ArrayRef, RecordBatch, StringArray, cast::AsArray as _, types::Int64Type,
+};
 use selkie::Pubkey;
 use selkie_isa::failure::Context as _;
 use serde_json::{Value, json};
@@ -282,7 +284,8 @@ fn each(
     mut then: impl FnMut(&[u8], Ended),
 ) -> Result<()> {
     for path in files {
-        let mut table = Table::open(path, Some(&COLUMNS), ROWS_AT_ONCE)?;
+        let columns = [&COLUMNS[..], &[column::FINDINGS]].concat();
+        let mut table = Table::open(path, Some(&columns), ROWS_AT_ONCE)?;
         while let Some(batch) = table.next()? {
             each_row(path, &batch, is_own, &mut then)?;
         }
@@ -303,10 +306,13 @@ fn each_row(
     let (status, error) = (status.as_string::<i32>(), error.as_string::<i32>());
     let units = units.as_primitive::<Int64Type>();
     let post = post.as_list::<i32>();
+    // Results of version 1 have findings as errors.
+    let findings = batch.column_by_name(column::FINDINGS).and_then(|it| it.as_string_opt::<i32>());
+    let text = |of: &StringArray, row: usize| of.is_valid(row).then(|| of.value(row).to_owned());
     for row in (0..batch.num_rows()).filter(|row| is_own(ids.value(*row))) {
         let outcome = Ended {
             status: status.value(row).to_owned(),
-            error: error.is_valid(row).then(|| error.value(row).to_owned()),
+            error: text(error, row).or_else(|| text(findings?, row)),
             compute_units: units.is_valid(row).then(|| units.value(row).cast_unsigned()),
             effects_hash: effects.value(row).to_vec(),
             written: written(&post.value(row)),

@@ -48,7 +48,11 @@ pub(super) fn made_by(options: &RunOptions, programs: &Programs) -> String {
     let replaced = replaced.map(|(program, elf)| (program, hex::encode(Sha256::digest(elf))));
     let replaced = replaced.map(|(program, hash)| format!(", {program}={hash}"));
     let version = env!("CARGO_PKG_VERSION");
-    format!("selkie {version}, logs {logs}, data {data}{}", replaced.collect::<String>())
+    let form = schema::RESULTS_VERSION;
+    format!(
+        "selkie {version}, results {form}, logs {logs}, data {data}{}",
+        replaced.collect::<String>()
+    )
 }
 
 /// Returns what the results of a file of items are made of.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A file may also be the answer of a server as it is (`{"result": …}`); then it has no accounts but those
-//! that every chain has. Servers do not say what accounts were before a transaction: whoever writes the
+//! that every chain has. Servers do not say what accounts were before a transaction: the author of the
 //! file has to know it. A result that differs shows where that fails.
 
 use selkie_isa::failure::{Context as _, Failure, OrFailure as _};

@@ -6,22 +6,20 @@
 
 use core::cmp::Ordering;
 
-use selkie_svm::{InstructionError, InvokeContext, Loader, ProgramEntry, Pubkey};
+use selkie_layout::loader::{LoaderV4Instruction, PROGRAM_V4, ProgramV4};
+use selkie_svm::{InstructionError, InvokeContext, Loader, ProgramEntry};
 
-use super::{
-    state::PROGRAM_DATA_HEADER_BYTES,
-    verify::{self, File},
-};
+use super::verify::{self, File};
 use crate::{
     checks::{check_distinct, clock, is_signer, minimum_balance, refuse, rent},
-    wire::{Malformed, Reader, store},
+    wire::store,
 };
 
 /// The cost of every instruction of loader v4.
 pub(crate) const V4_COMPUTE_UNITS: u64 = 2000;
 
 /// The length in bytes of a program account's header; the ELF file follows.
-const HEADER_BYTES: usize = 48;
+const HEADER_BYTES: usize = PROGRAM_V4.bytes;
 /// The number of slots after a deployment before the program can be retracted or redeployed.
 const COOLDOWN_SLOTS: u64 = 1;
 
@@ -31,76 +29,32 @@ const AUTHORITY: usize = 1;
 /// next version, depending on the instruction.
 const OTHER: usize = 2;
 
-/// An instruction of loader v4.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum LoaderInstruction<'a> {
-    Write { offset: u32, bytes: &'a [u8] },
-    Copy { to: u32, from: u32, len: u32 },
-    SetProgramLength { len: u32 },
-    Deploy,
-    Retract,
-    TransferAuthority,
-    Finalize,
-}
-
-impl<'a> LoaderInstruction<'a> {
-    fn read(data: &'a [u8]) -> Result<Self, Malformed> {
-        let mut it = Reader::instruction(data);
-        Ok(match it.u32()? {
-            0 => Self::Write { offset: it.u32()?, bytes: it.counted()? },
-            1 => Self::Copy { to: it.u32()?, from: it.u32()?, len: it.u32()? },
-            2 => Self::SetProgramLength { len: it.u32()? },
-            3 => Self::Deploy,
-            4 => Self::Retract,
-            5 => Self::TransferAuthority,
-            6 => Self::Finalize,
-            _ => return Err(Malformed),
-        })
-    }
-}
-
 /// The statuses of a program, as its account stores them. Other numbers equal none of them.
 const RETRACTED: u64 = 0;
 const DEPLOYED: u64 = 1;
 const FINALIZED: u64 = 2;
 
-/// The header of a program account.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct State {
-    /// The slot of the last deployment; 0 if there was none.
-    slot: u64,
-    /// The key that may change the program; of a finalized one, the address of its next version.
-    authority: Pubkey,
-    status: u64,
+fn read_state(data: &[u8]) -> Result<ProgramV4, InstructionError> {
+    ProgramV4::at_start_of(data).ok_or(InstructionError::AccountDataTooSmall)
 }
 
-impl State {
-    fn read(data: &[u8]) -> Result<Self, InstructionError> {
-        let mut it = Reader::new(data);
-        let mut read = || Ok(Self { slot: it.u64()?, authority: it.pubkey()?, status: it.u64()? });
-        read().map_err(|Malformed| InstructionError::AccountDataTooSmall)
-    }
-
-    fn store(self, context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
-        let mut bytes = Vec::with_capacity(HEADER_BYTES);
-        bytes.extend(self.slot.to_le_bytes());
-        bytes.extend(self.authority.to_bytes());
-        bytes.extend(self.status.to_le_bytes());
-        store(&mut context.borrow(PROGRAM)?, &bytes)
-    }
+fn store_state(state: &ProgramV4, context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    store(&mut context.borrow(PROGRAM)?, &state.bytes())
 }
 
 pub(crate) fn process_v4(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let data = context.instruction().data.clone();
-    let instruction = LoaderInstruction::read(&data);
+    let instruction = LoaderV4Instruction::read(&data);
     match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
-        LoaderInstruction::Write { offset, bytes } => write(context, offset, bytes),
-        LoaderInstruction::Copy { to, from, len } => copy(context, to, from, len),
-        LoaderInstruction::SetProgramLength { len } => set_program_length(context, len),
-        LoaderInstruction::Deploy => deploy(context),
-        LoaderInstruction::Retract => retract(context),
-        LoaderInstruction::TransferAuthority => transfer_authority(context),
-        LoaderInstruction::Finalize => finalize(context),
+        LoaderV4Instruction::Write { offset, bytes } => write(context, offset, bytes),
+        LoaderV4Instruction::Copy { destination_offset, source_offset, length } => {
+            copy(context, destination_offset, source_offset, length)
+        }
+        LoaderV4Instruction::SetProgramLength { new_size } => set_program_length(context, new_size),
+        LoaderV4Instruction::Deploy {} => deploy(context),
+        LoaderV4Instruction::Retract {} => retract(context),
+        LoaderV4Instruction::TransferAuthority {} => transfer_authority(context),
+        LoaderV4Instruction::Finalize {} => finalize(context),
     }
 }
 
@@ -124,14 +78,8 @@ fn copy(
     check_distinct(context, PROGRAM, OTHER)?;
     check_retracted(context)?;
     let source = context.borrow(OTHER)?;
-    let header = match Loader::of(source.owner()) {
-        Some(Loader::V1 | Loader::V2) => 0,
-        Some(Loader::V3) => PROGRAM_DATA_HEADER_BYTES,
-        Some(Loader::V4) => HEADER_BYTES,
-        None => {
-            let why = "Source is not a program";
-            return refuse(context, why, InstructionError::InvalidArgument);
-        }
+    let Some(header) = Loader::of(source.owner()).map(Loader::header_bytes) else {
+        return refuse(context, "Source is not a program", InstructionError::InvalidArgument);
     };
     let start = header.saturating_add(bytes_of(from));
     let Some(bytes) = source.data().get(start..start.saturating_add(bytes_of(len))) else {
@@ -181,7 +129,7 @@ fn set_program_length(context: &mut InvokeContext<'_>, len: u32) -> Result<(), I
         let rent = context.environment().rent();
         context.borrow(PROGRAM)?.set_executable(&rent, true)?;
         let authority = context.key(AUTHORITY)?;
-        State { slot: 0, authority, status: RETRACTED }.store(context)?;
+        store_state(&ProgramV4 { slot: 0, authority, status: RETRACTED }, context)?;
     }
     Ok(())
 }
@@ -191,7 +139,7 @@ fn deploy(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let slot = clock(context)?.slot;
     // There is no cooldown before the first deployment.
     if state.slot != 0 {
-        check_cooldown(context, state, slot)?;
+        check_cooldown(context, &state, slot)?;
     }
     if state.status != RETRACTED {
         let why = "Destination program is not retracted";
@@ -200,18 +148,18 @@ fn deploy(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let program_id = context.key(PROGRAM)?;
     let file = File::of_program(PROGRAM, HEADER_BYTES, Loader::V4);
     verify::deploy(context, program_id, file)?;
-    State { slot, status: DEPLOYED, ..state }.store(context)
+    store_state(&ProgramV4 { slot, status: DEPLOYED, ..state }, context)
 }
 
 fn retract(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let state = check_program(context)?;
     let slot = clock(context)?.slot;
-    check_cooldown(context, state, slot)?;
+    check_cooldown(context, &state, slot)?;
     if state.status != DEPLOYED {
         let why = "Program is not deployed";
         return refuse(context, why, InstructionError::InvalidArgument);
     }
-    State { status: RETRACTED, ..state }.store(context)?;
+    store_state(&ProgramV4 { status: RETRACTED, ..state }, context)?;
     let program_id = context.key(PROGRAM)?;
     context.set_program(program_id, ProgramEntry::Closed);
     Ok(())
@@ -228,7 +176,7 @@ fn transfer_authority(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     if state.authority == authority {
         return refuse(context, "No change", InstructionError::InvalidArgument);
     }
-    State { authority, ..state }.store(context)
+    store_state(&ProgramV4 { authority, ..state }, context)
 }
 
 /// Makes the program immutable, and records the address of its next version, which may be itself.
@@ -243,7 +191,7 @@ fn finalize(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
         let why = "Next version is not owned by loader";
         return refuse(context, why, InstructionError::InvalidAccountOwner);
     }
-    let state_of_next = State::read(next.data())?;
+    let state_of_next = read_state(next.data())?;
     if state_of_next.authority != state.authority {
         let why = "Next version has a different authority";
         return refuse(context, why, InstructionError::IncorrectAuthority);
@@ -252,7 +200,7 @@ fn finalize(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
         return refuse(context, "Next version is finalized", InstructionError::Immutable);
     }
     let next = context.key(OTHER)?;
-    State { authority: next, status: FINALIZED, ..state }.store(context)
+    store_state(&ProgramV4 { authority: next, status: FINALIZED, ..state }, context)
 }
 
 /// Checks that the instruction has a program and an authority account, before any permission check.
@@ -263,10 +211,10 @@ fn check_both(context: &InvokeContext<'_>) -> Result<(), InstructionError> {
 }
 
 /// Returns the state of the program, after checking that its authority signed and may change it.
-fn check_program(context: &mut InvokeContext<'_>) -> Result<State, InstructionError> {
+fn check_program(context: &mut InvokeContext<'_>) -> Result<ProgramV4, InstructionError> {
     check_both(context)?;
     check_owned(context)?;
-    let state = State::read(context.borrow(PROGRAM)?.data())?;
+    let state = read_state(context.borrow(PROGRAM)?.data())?;
     check_writable_and_signed(context)?;
     if state.authority != context.key(AUTHORITY)? {
         let why = "Incorrect authority provided";
@@ -306,7 +254,7 @@ fn check_retracted(context: &mut InvokeContext<'_>) -> Result<(), InstructionErr
 
 fn check_cooldown(
     context: &mut InvokeContext<'_>,
-    state: State,
+    state: &ProgramV4,
     slot: u64,
 ) -> Result<(), InstructionError> {
     if state.slot.saturating_add(COOLDOWN_SLOTS) <= slot {

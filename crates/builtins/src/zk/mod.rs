@@ -7,31 +7,26 @@
 #[cfg(feature = "zk")]
 mod proof;
 
+use selkie_layout::zk_elgamal::{ContextState, ProofInstruction};
 use selkie_svm::{Feature, InstructionError, InvokeContext};
 use solana_sdk_ids::{system_program, zk_elgamal_proof_program};
 
-use crate::{
-    checks::{is_signer, refuse},
-    wire::{Malformed, Reader},
-};
+use crate::checks::{is_signer, refuse};
 
 const CLOSE_COMPUTE_UNITS: u64 = 3300;
 
 /// An instruction that verifies a proof.
 struct Proof {
-    /// The name of the instruction in the log.
-    name: &'static str,
     compute_units: u64,
     #[cfg(feature = "zk")]
     verifier: proof::Verifier,
 }
 
-/// Declares the table of proofs: name, compute units, layout. The instruction of the first row has
+/// Declares the table of proofs: compute units, layout. The instruction of the first row has
 /// discriminant 1; the discriminant is also the proof type stored in context state accounts.
 macro_rules! proofs {
-    ($($name:literal, $compute_units:literal, $layout:ident;)*) => {
+    ($($compute_units:literal, $layout:ident;)*) => {
         const PROOFS: &[Proof] = &[$(Proof {
-            name: $name,
             compute_units: $compute_units,
             #[cfg(feature = "zk")]
             verifier: proof::Verifier::new::<
@@ -43,20 +38,18 @@ macro_rules! proofs {
 }
 
 proofs! {
-    "VerifyZeroCiphertext", 6000, ZeroCiphertextProofData;
-    "VerifyCiphertextCiphertextEquality", 8000, CiphertextCiphertextEqualityProofData;
-    "VerifyCiphertextCommitmentEquality", 6400, CiphertextCommitmentEqualityProofData;
-    "VerifyPubkeyValidity", 2600, PubkeyValidityProofData;
-    "VerifyPercentageWithCap", 6500, PercentageWithCapProofData;
-    "VerifyBatchedRangeProofU64", 111_000, BatchedRangeProofU64Data;
-    "VerifyBatchedRangeProofU128", 200_000, BatchedRangeProofU128Data;
-    "VerifyBatchedRangeProofU256", 368_000, BatchedRangeProofU256Data;
-    "VerifyGroupedCiphertext2HandlesValidity", 6400, GroupedCiphertext2HandlesValidityProofData;
-    "VerifyBatchedGroupedCiphertext2HandlesValidity", 13_000,
-        BatchedGroupedCiphertext2HandlesValidityProofData;
-    "VerifyGroupedCiphertext3HandlesValidity", 8100, GroupedCiphertext3HandlesValidityProofData;
-    "VerifyBatchedGroupedCiphertext3HandlesValidity", 16_400,
-        BatchedGroupedCiphertext3HandlesValidityProofData;
+    6000, ZeroCiphertextProofData;
+    8000, CiphertextCiphertextEqualityProofData;
+    6400, CiphertextCommitmentEqualityProofData;
+    2600, PubkeyValidityProofData;
+    6500, PercentageWithCapProofData;
+    111_000, BatchedRangeProofU64Data;
+    200_000, BatchedRangeProofU128Data;
+    368_000, BatchedRangeProofU256Data;
+    6400, GroupedCiphertext2HandlesValidityProofData;
+    13_000, BatchedGroupedCiphertext2HandlesValidityProofData;
+    8100, GroupedCiphertext3HandlesValidityProofData;
+    16_400, BatchedGroupedCiphertext3HandlesValidityProofData;
 }
 
 pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
@@ -74,8 +67,10 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
         return close(context);
     };
     let proof = PROOFS.get(index).ok_or(InstructionError::InvalidInstructionData)?;
+    let row = ProofInstruction::ROWS.get(usize::from(number));
+    let row = row.ok_or(InstructionError::InvalidInstructionData)?;
     context.consume(proof.compute_units)?;
-    context.log(proof.name);
+    context.log(&*row.name);
     verify(context, number, proof)
 }
 
@@ -130,7 +125,8 @@ fn write_state(
     if !zk_elgamal_proof_program::check_id(account.owner()) {
         return Err(InstructionError::InvalidAccountOwner);
     }
-    let header = Header::read(account.data()).map_err(|_| InstructionError::InvalidAccountData)?;
+    let header = ContextState::at_start_of(account.data());
+    let header = header.ok_or(InstructionError::InvalidAccountData)?;
     if header.proof_type != UNINITIALIZED {
         return Err(InstructionError::AccountAlreadyInitialized);
     }
@@ -142,20 +138,6 @@ fn write_state(
 
 /// The proof type of an uninitialized context state account.
 const UNINITIALIZED: u8 = 0;
-
-/// The header of a context state account; the statement follows.
-struct Header {
-    /// The key that may close the account.
-    authority: selkie_svm::Pubkey,
-    proof_type: u8,
-}
-
-impl Header {
-    fn read(data: &[u8]) -> Result<Self, Malformed> {
-        let mut it = Reader::new(data);
-        Ok(Self { authority: it.pubkey()?, proof_type: it.u8()? })
-    }
-}
 
 /// Closes the context state account 0, whose authority is account 2, and transfers its lamports to
 /// account 1.
@@ -171,7 +153,8 @@ fn close(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     if !zk_elgamal_proof_program::check_id(account.owner()) {
         return Err(InstructionError::InvalidAccountOwner);
     }
-    let header = Header::read(account.data()).map_err(|_| InstructionError::InvalidAccountData)?;
+    let header = ContextState::at_start_of(account.data());
+    let header = header.ok_or(InstructionError::InvalidAccountData)?;
     if header.proof_type == UNINITIALIZED {
         return Err(InstructionError::UninitializedAccount);
     }

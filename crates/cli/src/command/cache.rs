@@ -10,7 +10,7 @@ use selkie::{
         program_cache::{CacheStatistics, CachedProgram},
     },
 };
-use selkie_client::{DiskStore, StoredFile};
+use selkie_client::{StoredFile, StoredPrograms};
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CacheArgs) -> Result<Status> {
         Some(folder) => folder.clone(),
         None => caches().advise("--cache names a folder")?.join("ready"),
     };
-    let store = DiskStore::open(&folder).or_else(|error| {
+    let store = StoredPrograms::open(&folder).or_else(|error| {
         let help = error.help();
         Err(error).context("cannot use the cache folder").advise(help)
     })?;
@@ -36,7 +36,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CacheArgs) -> Result<Status> {
     }
 }
 
-fn show(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
+fn show(ui: &mut Ui, store: &StoredPrograms) -> Result<Status> {
     let files = store.files()?;
     let bytes: u64 = files.iter().map(|file| file.bytes).sum();
     let unsound = files.iter().filter(|file| !file.is_sound).count();
@@ -67,7 +67,7 @@ fn show(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
     Ok(Status::of(unsound == 0))
 }
 
-fn clear(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
+fn clear(ui: &mut Ui, store: &StoredPrograms) -> Result<Status> {
     let files = store.clear()?;
     if ui.json {
         ui.object(&json!({ "deleted": files }))?;
@@ -78,7 +78,7 @@ fn clear(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
 }
 
 #[allow(clippy::disallowed_methods, reason = "the time is only shown")]
-fn warm(ui: &mut Ui, store: DiskStore, args: &WarmArgs) -> Result<Status> {
+fn warm(ui: &mut Ui, store: StoredPrograms, args: &WarmArgs) -> Result<Status> {
     let mut cluster = args.state.open()?;
     cluster.fetch_programs()?;
     let svm = cluster.svm;

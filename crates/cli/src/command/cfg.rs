@@ -3,7 +3,9 @@
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
-use selkie_inspect::{Block, DotOptions, Graph, Instruction, Labels, Program, Style, demangle};
+use selkie_inspect::{
+    Block, DotOptions, Graph, Instruction, Labels, NamedProgram, Style, demangle,
+};
 use serde::Serialize;
 
 use crate::{
@@ -41,7 +43,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
 
 /// Returns the graph as JSON. It is serialized piece by piece, because a tree of all values would take
 /// hundreds of times the memory of the program. Keys are sorted, as in all JSON output.
-fn as_json(program: &Program, graph: &Graph, function: Option<u32>) -> Result<String> {
+fn as_json(program: &NamedProgram, graph: &Graph, function: Option<u32>) -> Result<String> {
     let labels = Labels::new(program, graph);
     let functions = Seq(|| {
         let all = graph.by_function();

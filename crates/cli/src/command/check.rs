@@ -54,7 +54,7 @@ impl<'a> Accepted<'a> {
         executable: Executable,
         environment: &Environment,
     ) -> Result<Self> {
-        let program = selkie_inspect::Program::open(&file.elf, environment)?;
+        let program = selkie_inspect::NamedProgram::open(&file.elf, environment)?;
         let program = program.with_names_of(file.with_debug_info());
         let (version, text) = (executable.version(), executable.text());
         let instructions = selkie_isa::insn::instructions(version, text).count();

@@ -4,7 +4,7 @@ use std::{io::Write as _, ops::Range};
 
 use anstream::adapter::strip_str;
 use anyhow::{Context as _, Result, anyhow, bail};
-use selkie_inspect::{Graph, Listing, Program, Style, TextOptions, listing};
+use selkie_inspect::{Graph, Listing, NamedProgram, Style, TextOptions, listing};
 use selkie_isa::layout::SLOT_BYTES;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
     Ok(Status::Success)
 }
 
-fn text(ui: &mut Ui, args: &DisasmArgs, program: &Program) -> Result<String> {
+fn text(ui: &mut Ui, args: &DisasmArgs, program: &NamedProgram) -> Result<String> {
     let selected = selected(args, program)?;
     if args.style == StyleArg::Anza && !ui.json {
         return match selected {
@@ -63,7 +63,7 @@ fn text(ui: &mut Ui, args: &DisasmArgs, program: &Program) -> Result<String> {
 }
 
 /// Returns the slots to list; `None` for all.
-fn selected(args: &DisasmArgs, program: &Program) -> Result<Option<Range<u32>>> {
+fn selected(args: &DisasmArgs, program: &NamedProgram) -> Result<Option<Range<u32>>> {
     let Some(name) = &args.function else { return Ok(args.range.clone()) };
     let graph = Graph::new(program, Style::Selkie);
     let start = find_function(&graph, name).with_context(|| args.program.display().to_string())?;

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie::{Pubkey, Svm};
-use selkie_client::scenario::Scenario;
+use selkie_client::instruction_file::InstructionFile;
 use selkie_explore::{
     CallSequence, Example, ExploreError, FailsOn, FindingTest, Idl, Options, Outcome, Progress,
     Recorded, Report, Target, explore_watched, folder, line, program_files, refusal,
@@ -105,7 +105,8 @@ fn start(ui: &mut Ui, args: &FuzzArgs) -> Result<Option<Start>> {
             Some(idl) => {
                 let text = String::from_utf8(read(idl)?).context("the description is not text")?;
                 let idl = Idl::parse(&text).with_context(|| args_path(idl))?;
-                let id = id.or(idl.address).unwrap_or(Scenario::default().instruction.program_id);
+                let id =
+                    id.or(idl.address).unwrap_or(InstructionFile::default().instruction.program_id);
                 if add(ui, args, path, id, &mut svm)?.is_none() {
                     return Ok(None);
                 }
@@ -180,7 +181,7 @@ fn add(ui: &mut Ui, args: &FuzzArgs, path: &Path, id: Pubkey, svm: &mut Svm) -> 
 fn by_input(args: &FuzzArgs, id: Option<Pubkey>, svm: &mut Svm) -> Result<Vec<Example>> {
     let mut examples = Vec::new();
     for path in &args.inputs {
-        let Scenario { mut instruction, accounts } = Scenario::read(path)?;
+        let InstructionFile { mut instruction, accounts } = InstructionFile::read(path)?;
         instruction.program_id = id.unwrap_or(instruction.program_id);
         for (key, account) in accounts {
             svm.set_account(key, account).with_context(|| args_path(path))?;
@@ -189,7 +190,7 @@ fn by_input(args: &FuzzArgs, id: Option<Pubkey>, svm: &mut Svm) -> Result<Vec<Ex
         examples.push(Example { name, instruction });
     }
     if examples.is_empty() {
-        let mut instruction = Scenario::default().instruction;
+        let mut instruction = InstructionFile::default().instruction;
         instruction.program_id = id.unwrap_or(instruction.program_id);
         examples.push(Example { name: "instruction".to_owned(), instruction });
     }

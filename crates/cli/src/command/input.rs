@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use anyhow::{Result, anyhow};
-use selkie_client::scenario::Scenario;
+use selkie_client::instruction_file::InstructionFile;
 use selkie_svm::{
     Abi, Environment,
     input::explain::{Explanation, Field, Value, explain},
@@ -22,7 +22,7 @@ pub(crate) fn run(ui: &mut Ui, args: &InputArgs) -> Result<Status> {
     let is_json = args.file.extension().is_some_and(|it| it == "json");
     let bytes = if is_json {
         let abi = args.abi.map_or(Abi::Aligned, Into::into);
-        let Scenario { instruction, accounts } = Scenario::read(&args.file)?;
+        let InstructionFile { instruction, accounts } = InstructionFile::read(&args.file)?;
         instruction_input(&instruction, &accounts, &Environment::default(), abi)
             .map(|input| input.bytes)
             .map_err(|error| anyhow!("cannot serialize this instruction: {error}"))

@@ -13,7 +13,7 @@ use selkie::{
     ErrorPlace, ErrorSources, FailedAccount, FailedInstruction, InstructionError, custom_error,
     programs::errors,
 };
-use selkie_client::scenario::Scenario;
+use selkie_client::instruction_file::InstructionFile;
 use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_report::trace::write_step;
@@ -42,18 +42,18 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     let Ok(call) = Call::open(ui, &args.program, &args.call, args.url.as_deref())? else {
         return Ok(Status::Failure);
     };
-    let Call { file, scenario, names, .. } = &call;
+    let Call { file, input, names, .. } = &call;
     let mut environment = call.environment.clone();
     let program = match load(file, call.loader(), environment.features) {
         Ok(program) => Arc::new(program),
         Err(error) => return refuse(ui, args, file, &error),
     };
-    environment.programs.insert(scenario.instruction.program_id, Arc::clone(&program));
+    environment.programs.insert(input.instruction.program_id, Arc::clone(&program));
     if let Some(path) = &args.save_replay {
         files::write(path, call.replay()?.to_string())?;
     }
     let options = Options { budget: call.budget(), engine: args.engine.into() };
-    let Scenario { instruction, accounts } = scenario;
+    let InstructionFile { instruction, accounts } = input;
     let process_with = |options: &Options, inspector: Option<&mut dyn Inspector>| {
         process_instruction(instruction, accounts, &environment, options, inspector)
             .advise("omit `--engine`, or use `--engine interpreter`")
@@ -71,11 +71,11 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         file,
         error_place,
         map,
-        scenario,
+        input,
         limit: args.call.limit,
         names,
-        error_name: error_name(args, file, &scenario.instruction.program_id, &receipt),
-        explanations: explain(args, scenario, names, &receipt),
+        error_name: error_name(args, file, &input.instruction.program_id, &receipt),
+        explanations: explain(args, input, names, &receipt),
     };
     if ui.json {
         ui.object(&report.as_json())?;
@@ -106,11 +106,11 @@ fn error_name(
 /// Says which accounts an error is about that the program returned itself.
 fn explain(
     args: &RunArgs,
-    scenario: &Scenario,
+    input: &InstructionFile,
     names: &Names,
     receipt: &InstructionResult,
 ) -> Vec<String> {
-    let instruction = &scenario.instruction;
+    let instruction = &input.instruction;
     let program_id = instruction.program_id;
     let is_own = |line: &String| {
         let failed = line.strip_prefix("Program ").and_then(|it| it.split_once(" failed: "));
@@ -237,7 +237,7 @@ struct Report<'a> {
     map: SourceMap,
     /// Where the program decided on the error that it returned.
     error_place: Option<ErrorPlace>,
-    scenario: &'a Scenario,
+    input: &'a InstructionFile,
     limit: u64,
     names: &'a Names,
     /// What the custom error means that the program returned, if that is known.
@@ -250,7 +250,7 @@ impl Report<'_> {
     /// Returns the accounts that changed.
     fn account_changes(&self) -> Vec<AccountChange<'_>> {
         let before = |key: &Pubkey| {
-            let given = self.scenario.accounts.iter().find(|(known, _)| known == key);
+            let given = self.input.accounts.iter().find(|(known, _)| known == key);
             given.map(|(_, account)| account.clone())
         };
         let changed = self.receipt.accounts.iter().filter_map(|(key, after)| {
@@ -323,7 +323,7 @@ impl Report<'_> {
             "compute_units": compute_units,
             "limit": self.limit,
             "engine": format!("{engine:?}").to_lowercase(),
-            "program_id": self.scenario.instruction.program_id.to_string(),
+            "program_id": self.input.instruction.program_id.to_string(),
             "logs": logs,
             "return_data": return_data.as_ref().map(|it| BASE64_STANDARD.encode(&it.data)),
             "trap": trap,

@@ -11,7 +11,7 @@ use selkie::{
 use selkie_layout::lookup_table;
 use serde_json::json;
 
-use crate::{cluster::Cluster, rpc::Landed, sign};
+use crate::{cluster::Cluster, rpc::LandedIn, sign};
 
 /// The first bytes of an instruction of loader v3 that writes into a buffer.
 const WRITE: [u8; 4] = [1, 0, 0, 0];
@@ -117,7 +117,7 @@ impl Cluster {
         let Some(client) = &self.remote else { return Ok(receipt) };
         let landed = match skip_preflight {
             false => {
-                Landed { slot: client.send(&receipt.transaction.to_versioned())?, error: None }
+                LandedIn { slot: client.send(&receipt.transaction.to_versioned())?, error: None }
             }
             true => client.send_unchecked(&receipt.transaction.to_versioned())?,
         };

@@ -1,6 +1,6 @@
 //! A disk cache of verified and compiled programs.
 //!
-//! A [`DiskStore`] is a folder with a file per program and a secret key. A file's name is a keyed
+//! A [`StoredPrograms`] is a folder with a file per program and a secret key. A file's name is a keyed
 //! hash of everything its content depends on: the ELF file, the loader environment, the VM
 //! configuration, the build of Selkie and the processor. So entries never become stale; they are
 //! only no longer looked up.
@@ -50,7 +50,7 @@ const BUFFER_BYTES_MAX: usize = 8 << 20;
 
 /// A folder of verified and compiled programs.
 #[derive(Debug)]
-pub struct DiskStore {
+pub struct StoredPrograms {
     folder: Folder,
     key: Key,
     /// The digest of the syscalls that were used last, which is slow to compute.
@@ -92,7 +92,7 @@ pub struct StoredFile {
     pub is_sound: bool,
 }
 
-impl DiskStore {
+impl StoredPrograms {
     /// Opens the store in a folder, creating it if it does not exist.
     ///
     /// # Errors
@@ -260,7 +260,7 @@ fn thaw_code(code: &[u8], program: &Verified, wanted: &Wanted<'_>) -> Option<Mac
     unsafe { MachineCode::thaw(code, program, wanted.config, wanted.options) }.ok()
 }
 
-impl ProgramStore for DiskStore {
+impl ProgramStore for StoredPrograms {
     fn read(&self, wanted: &Wanted<'_>) -> Option<Stored> {
         let found = self.find(wanted);
         let Counters { found: hits, missing: misses, .. } = &self.counters;

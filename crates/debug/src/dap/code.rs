@@ -121,7 +121,7 @@ impl Server {
 
     pub(super) fn modules(&mut self, _: &Value) -> Answer {
         let programs = self.session()?.programs().iter().enumerate();
-        let module = |(index, it): (usize, &crate::session::Program)| {
+        let module = |(index, it): (usize, &crate::session::DebuggedProgram)| {
             let status =
                 if it.info.has_lines() { "debug information" } else { "no debug information" };
             json!({

@@ -112,7 +112,7 @@ impl Visitor for Syscalls {
         Detail::Instructions
     }
 
-    fn step(&mut self, moment: &mut selkie_replay::Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut selkie_replay::ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         self.last = Some(moment.step);
         match self.is_first && self.found.is_some() {
             true => ControlFlow::Break(()),

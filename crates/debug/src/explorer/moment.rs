@@ -132,7 +132,7 @@ impl Visitor for Look {
         Detail::Writes
     }
 
-    fn step(&mut self, moment: &mut selkie_replay::Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut selkie_replay::ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         let is_now = moment.step == self.step;
         let writes = moment.machine.memory.writes_mut().map(core::mem::take).unwrap_or_default();
         let regions = moment.machine.memory.regions().iter().filter(|it| is_now && it.len() > 0);

@@ -16,7 +16,7 @@ const STACK_POINTER: u16 = 10;
 const POINTERS_MAX: usize = 8;
 
 /// Finds the values of names.
-pub trait Names {
+pub trait Operands {
     /// Returns the value of a variable.
     fn variable(&self, name: &str) -> Option<Value>;
 
@@ -40,11 +40,11 @@ type Result<T> = core::result::Result<T, ExprError>;
 
 struct Evaluator<'a> {
     view: View<'a>,
-    names: &'a dyn Names,
+    names: &'a dyn Operands,
 }
 
 /// Evaluates a node.
-pub(super) fn evaluate(node: &Node, view: View<'_>, names: &dyn Names) -> Result<Operand> {
+pub(super) fn evaluate(node: &Node, view: View<'_>, names: &dyn Operands) -> Result<Operand> {
     Evaluator { view, names }.operand(node)
 }
 

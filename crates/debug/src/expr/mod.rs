@@ -20,7 +20,7 @@ mod parse;
 
 use core::{fmt, ops::Range};
 
-pub use self::eval::{Names, Operand};
+pub use self::eval::{Operand, Operands};
 use self::parse::Node;
 use crate::value::{Format, View};
 
@@ -59,7 +59,7 @@ impl Expr {
     ///
     /// # Errors
     /// If a name is unknown, a value cannot be read, or an operation cannot be applied.
-    pub fn evaluate(&self, view: View<'_>, names: &dyn Names) -> Result<Operand, ExprError> {
+    pub fn evaluate(&self, view: View<'_>, names: &dyn Operands) -> Result<Operand, ExprError> {
         eval::evaluate(&self.node, view, names)
     }
 
@@ -67,7 +67,7 @@ impl Expr {
     ///
     /// # Errors
     /// As [`Self::evaluate`].
-    pub fn text(&self, view: View<'_>, names: &dyn Names) -> Result<String, ExprError> {
+    pub fn text(&self, view: View<'_>, names: &dyn Operands) -> Result<String, ExprError> {
         Ok(match self.evaluate(view, names)? {
             Operand::Text(text) => format!("{text:?}"),
             Operand::Value(value) => view.text(&value, self.format),
@@ -78,7 +78,7 @@ impl Expr {
     ///
     /// # Errors
     /// As [`Self::evaluate`], and if the value is not a number.
-    pub fn is_true(&self, view: View<'_>, names: &dyn Names) -> Result<bool, ExprError> {
+    pub fn is_true(&self, view: View<'_>, names: &dyn Operands) -> Result<bool, ExprError> {
         let whole = 0..self.source.len();
         match self.evaluate(view, names)? {
             Operand::Text(_) => Err(ExprError::new(whole, "a text is no condition")),

@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 
 use selkie::{AccountSharedData, InstructionError, InvokeContext};
-use selkie_replay::{Moment, Timeline, Visitor};
+use selkie_replay::{ReachedStep, Timeline, Visitor};
 
 use super::{Event, EventKind, accounts::change};
 
@@ -72,7 +72,7 @@ impl Visitor for Reader {
         }
     }
 
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         if moment.context.log_lines().len() > self.lines {
             self.add_logs(moment.context.log_lines(), self.steps.saturating_sub(1));
         }

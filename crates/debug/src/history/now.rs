@@ -14,7 +14,7 @@ pub(super) struct Visit<'h, 'f> {
 }
 
 impl Visitor for Visit<'_, '_> {
-    fn step(&mut self, moment: &mut selkie_replay::Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut selkie_replay::ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         (self.visitor)(&Now { history: self.history, inner: moment, state: OnceCell::new() })
     }
 }
@@ -22,7 +22,7 @@ impl Visitor for Visit<'_, '_> {
 /// A moment of a replay.
 struct Now<'v, 'a, 'm, 'e> {
     history: &'v History,
-    inner: &'v selkie_replay::Moment<'a, 'm, 'e>,
+    inner: &'v selkie_replay::ReachedStep<'a, 'm, 'e>,
     /// The whole state, for callers by CPI.
     state: OnceCell<State>,
 }

@@ -4,7 +4,7 @@ use selkie_inspect::Location;
 
 use super::{Model, Session};
 use crate::{
-    expr::{Expr, ExprError, Names, Operand},
+    expr::{Expr, ExprError, Operand, Operands},
     history::{Activation, ActivationGuest, FrameId, Moment},
     info::{Scope, Variable},
     value::{Contents, Format, Value, View},
@@ -198,7 +198,7 @@ impl FrameNames<'_> {
     }
 }
 
-impl Names for FrameNames<'_> {
+impl Operands for FrameNames<'_> {
     fn variable(&self, name: &str) -> Option<Value> {
         // Of variables with the same name, the innermost one that has a value.
         let named = self.locals().into_iter().filter(|it| it.name == name);

@@ -62,14 +62,14 @@ pub enum Stop {
 
 /// A program with its debug information.
 #[derive(Debug)]
-pub struct Program {
+pub struct DebuggedProgram {
     /// The program's files and name.
     pub file: ProgramFile,
     /// Its debug information.
     pub info: DebugInfo,
 }
 
-impl Program {
+impl DebuggedProgram {
     /// Returns the name of the function that contains an instruction, inlined calls apart.
     pub(crate) fn function_at(&self, pc: u32) -> String {
         let found = self.file.functions.range(..=pc).next_back();
@@ -86,7 +86,7 @@ impl Program {
 /// What does not change while moments are visited: programs, breakpoints, settings.
 #[derive(Debug)]
 pub(crate) struct Model {
-    pub(crate) programs: Vec<Program>,
+    pub(crate) programs: Vec<DebuggedProgram>,
     pub(crate) paths: PathMap,
     pub(crate) breakpoints: Vec<Breakpoint>,
     pub(crate) watches: Vec<Watch>,
@@ -131,7 +131,7 @@ impl Session {
         let programs = history
             .programs()
             .iter()
-            .map(|file| Program { info: DebugInfo::load(&file.debug), file: file.clone() });
+            .map(|file| DebuggedProgram { info: DebugInfo::load(&file.debug), file: file.clone() });
         let model = Model {
             programs: programs.collect(),
             paths,
@@ -220,7 +220,7 @@ impl Session {
 
     /// Returns the programs of the run.
     #[must_use]
-    pub fn programs(&self) -> &[Program] {
+    pub fn programs(&self) -> &[DebuggedProgram] {
         &self.model.programs
     }
 

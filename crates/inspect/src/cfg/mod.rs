@@ -18,7 +18,7 @@ use selkie_isa::Kind;
 
 use crate::{
     Style,
-    program::{Instruction, Program},
+    program::{Instruction, NamedProgram},
     symbols::{demangle, demangle_rust},
 };
 
@@ -61,7 +61,7 @@ pub struct Block {
 impl Graph {
     /// Builds the graph of a program.
     #[must_use]
-    pub fn new(program: &Program, style: Style) -> Self {
+    pub fn new(program: &NamedProgram, style: Style) -> Self {
         let mut graph = Self::split(program, style);
         if graph.blocks.is_empty() {
             return graph;
@@ -120,7 +120,7 @@ impl Graph {
     }
 
     /// Splits the program into blocks without edges.
-    fn split(program: &Program, style: Style) -> Self {
+    fn split(program: &NamedProgram, style: Style) -> Self {
         let instructions = program.instructions(style);
         let slots = program.slot_count() as usize;
         let mut is_instruction = vec![false; slots];
@@ -158,7 +158,7 @@ impl Graph {
     }
 
     /// Adds the edges.
-    fn link(&mut self, program: &Program) {
+    fn link(&mut self, program: &NamedProgram) {
         for index in 0..self.blocks.len() {
             let block = &self.blocks[index];
             let last = &self.instructions[block.instructions.end - 1];
@@ -235,7 +235,7 @@ struct Exits {
 impl Exits {
     /// Returns the exits of an instruction; `None` if it is not a jump, a return or a function call,
     /// and so does not end a block.
-    fn of(program: &Program, it: &Instruction) -> Option<Self> {
+    fn of(program: &NamedProgram, it: &Instruction) -> Option<Self> {
         let insn = it.insn.as_ref()?;
         let next = Some(i64::from(it.pc) + 1);
         let taken = insn.jump_target(it.pc as usize);

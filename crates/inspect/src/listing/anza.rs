@@ -4,14 +4,14 @@ use core::fmt::Write as _;
 
 use selkie_isa::Op;
 
-use crate::{Style, cfg::Graph, names::Labels, program::Program};
+use crate::{Style, cfg::Graph, names::Labels, program::NamedProgram};
 
 /// Returns the listing as anza sbpf's disassembler prints it.
 ///
 /// A block has a label if it is a function, or if it has sources other than the previous block. A
 /// function is preceded by an empty line.
 #[must_use]
-pub fn anza(program: &Program) -> String {
+pub fn anza(program: &NamedProgram) -> String {
     let graph = Graph::new(program, Style::Anza);
     let names = Labels::new(program, &graph);
     let mut text = String::new();

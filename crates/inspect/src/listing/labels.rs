@@ -10,7 +10,7 @@ use selkie_isa::{Insn, Kind, Version, symbol::ENTRYPOINT, syntax, truncate};
 
 use crate::{
     image::Image,
-    program::{Instruction, Program},
+    program::{Instruction, NamedProgram},
 };
 
 /// Unique labels of instructions and data.
@@ -22,7 +22,7 @@ pub(super) struct LabelMap<'a> {
 }
 
 impl<'a> LabelMap<'a> {
-    pub(super) fn of(program: &'a Program, instructions: &[Instruction]) -> Self {
+    pub(super) fn of(program: &'a NamedProgram, instructions: &[Instruction]) -> Self {
         let image = program.image();
         let is_start = |pc: u32| instructions.binary_search_by_key(&pc, |it| it.pc).is_ok();
         let mut map = Self { image, text: BTreeMap::new(), data: BTreeMap::new() };

@@ -9,7 +9,7 @@ use selkie_isa::{
 
 use super::labels::{LabelMap, quoted};
 use crate::{
-    program::{Instruction, Program, key_of},
+    program::{Instruction, NamedProgram, key_of},
     symbols::demangle,
 };
 
@@ -42,7 +42,7 @@ pub struct Line {
 
 /// A writer of consecutive lines.
 pub(super) struct Writer<'a> {
-    program: &'a Program,
+    program: &'a NamedProgram,
     labels: &'a LabelMap<'a>,
     function: Option<(u32, Arc<str>)>,
     /// Called syscalls whose names only the file contains.
@@ -50,7 +50,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(program: &'a Program, labels: &'a LabelMap<'a>) -> Self {
+    pub(super) fn new(program: &'a NamedProgram, labels: &'a LabelMap<'a>) -> Self {
         Self { program, labels, function: None, syscalls: BTreeSet::new() }
     }
 

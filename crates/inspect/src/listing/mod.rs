@@ -17,7 +17,7 @@ mod text;
 
 use selkie_isa::{Version, layout::BYTECODE_START};
 
-use crate::{Style, program::Program};
+use crate::{Style, program::NamedProgram};
 
 pub use self::{anza::anza, data::Datum, line::Line, text::TextOptions};
 use self::{labels::LabelMap, line::Writer};
@@ -48,7 +48,7 @@ pub struct Listing {
 impl Listing {
     /// Disassembles a program.
     #[must_use]
-    pub fn new(program: &Program) -> Self {
+    pub fn new(program: &NamedProgram) -> Self {
         let instructions = program.instructions(Style::Selkie);
         let labels = LabelMap::of(program, &instructions);
         let mut writer = Writer::new(program, &labels);
@@ -72,7 +72,7 @@ impl Listing {
 
 /// Returns the file offset of the instructions, if it differs from the assembler's default, which is
 /// right after the file header, and the assembler can express it.
-fn text_offset(program: &Program) -> Option<u64> {
+fn text_offset(program: &NamedProgram) -> Option<u64> {
     const USUAL: u64 = 64;
     let offset = program.executable().text_vaddr().checked_sub(BYTECODE_START)?;
     let can_say = offset > USUAL && offset.is_multiple_of(8) && offset <= 1 << 20;

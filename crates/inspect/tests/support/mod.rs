@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use selkie_elf::{Executable, Functions, Syscalls};
-use selkie_inspect::Program;
+use selkie_inspect::NamedProgram;
 use selkie_isa::{
     Version,
     symbol::{ENTRYPOINT_KEY, pc_key},
@@ -25,7 +25,7 @@ pub(crate) fn bytes(words: &[u64]) -> Vec<u8> {
 
 /// A program of raw instructions, whose functions start at `functions`; the first is the entry.
 /// Until V2 a call of the function at slot 5 is `0x85` with the immediate `pc_key(5)`.
-pub(crate) fn program(version: Version, words: &[u64], functions: &[(u32, &str)]) -> Program {
+pub(crate) fn program(version: Version, words: &[u64], functions: &[(u32, &str)]) -> NamedProgram {
     let mut registered = Functions::default();
     for &(pc, name) in functions {
         let key = match (version.static_calls(), name) {
@@ -37,7 +37,9 @@ pub(crate) fn program(version: Version, words: &[u64], functions: &[(u32, &str)]
     }
     let entry = functions.first().map_or(0, |&(pc, _)| pc);
     let syscalls = Arc::new(Syscalls::new(["sol_log_", "abort"]));
-    Program::new(Executable::from_text(version, bytes(words), entry, registered, syscalls).unwrap())
+    NamedProgram::new(
+        Executable::from_text(version, bytes(words), entry, registered, syscalls).unwrap(),
+    )
 }
 
 /// A section of a file.

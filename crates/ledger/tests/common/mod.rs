@@ -8,7 +8,7 @@ use std::{
 };
 
 use selkie_ledger::{
-    Block, Commit, DiskStore, Header, Landed, Meta, Reward, RewardKind, Store, StoreError,
+    Block, Commit, DiskStore, Header, Landed, Meta, RewardRecord, Store, StoreError,
 };
 use solana_account::{Account, AccountSharedData};
 use solana_hash::Hash;
@@ -92,9 +92,9 @@ pub(crate) fn block(slot: u64, count: u32) -> Arc<Block> {
         block_height: slot,
         transaction_count: slot * u64::from(count),
         transactions: (0..count).map(landed).map(Arc::new).collect(),
-        rewards: vec![Reward {
+        rewards: vec![RewardRecord {
             address: address(5),
-            kind: RewardKind::Fee,
+            kind: selkie_svm::RewardKind::Fee,
             lamports: 7,
             post_balance: 9,
             commission: None,

@@ -94,7 +94,7 @@ pub enum TokenEditError {
     NotTheAccount(Pubkey),
     /// There would be more tokens of the mint than can be counted.
     Supply(Pubkey),
-    /// An amount was delegated to nobody.
+    /// An amount was delegated, but no delegate is named.
     NoDelegate(Pubkey),
 }
 
@@ -152,7 +152,7 @@ pub fn new_account(
 ///
 /// # Errors
 /// If there is no such mint of the program, another account is at the address, the supply would be too
-/// large, or an amount is delegated to nobody.
+/// large, or an amount is delegated without a delegate.
 pub fn edit_associated_account(
     edit: &TokenEdit,
     accounts: &impl AccountStore,

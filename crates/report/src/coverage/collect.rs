@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use selkie::{InstructionError, InvokeContext, Pubkey};
 use selkie_isa::{Insn, Kind};
-use selkie_replay::{Moment, Visitor};
+use selkie_replay::{ReachedStep, Visitor};
 
 use crate::symbolize::{Programs, Version};
 
@@ -123,7 +123,7 @@ impl Visitor for Collector<'_> {
         self.active.pop();
     }
 
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         let Self { executed, programs, active } = self;
         let Some(active) = active.last_mut() else { return ControlFlow::Continue(()) };
         let program = active.program;

@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 use std::collections::BTreeMap;
 
 use selkie::{InstructionError, InvokeContext, MemoryMap, Pubkey, SyscallCall};
-use selkie_replay::{Moment, Visitor};
+use selkie_replay::{ReachedStep, Visitor};
 
 /// The slots of a path that are counted in a table, from its first one on. A program chooses where it
 /// jumps, so a table as long as its jumps would take a program's size for each path.
@@ -124,7 +124,7 @@ impl Collector {
 
     /// Returns the path of the function that executes the next instruction.
     #[inline]
-    fn function(&mut self, moment: &Moment<'_, '_, '_>, pc: u32) -> Option<usize> {
+    fn function(&mut self, moment: &ReachedStep<'_, '_, '_>, pc: u32) -> Option<usize> {
         let depth = moment.call_depth() + 1;
         let active = self.active.last_mut()?;
         if active.functions.len() == depth {
@@ -175,7 +175,7 @@ impl Visitor for Collector {
         }
     }
 
-    fn step(&mut self, moment: &mut Moment<'_, '_, '_>) -> ControlFlow<()> {
+    fn step(&mut self, moment: &mut ReachedStep<'_, '_, '_>) -> ControlFlow<()> {
         let pc = u32::try_from(moment.pc()).unwrap_or(u32::MAX);
         if let Some(path) = self.function(moment, pc) {
             self.paths[path].count(pc);

@@ -38,7 +38,7 @@ pub enum FrameKind {
 
 /// A frame of a call stack.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Frame {
+pub struct ProfileFrame {
     /// What it is.
     pub kind: FrameKind,
     /// The name of the program, function or syscall.
@@ -53,7 +53,7 @@ pub struct Frame {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
     /// The frame.
-    pub frame: Frame,
+    pub frame: ProfileFrame,
     /// The index of the caller.
     pub parent: Option<usize>,
     /// The compute units of the frame itself.
@@ -69,14 +69,14 @@ pub struct Node {
     pub own_lines: BTreeMap<Line, u64>,
     /// Whether the function is the user's own.
     pub is_own: bool,
-    children: BTreeMap<Frame, usize>,
+    children: BTreeMap<ProfileFrame, usize>,
 }
 
 /// The compute units of transactions, as a call tree.
 #[derive(Clone, Default, Debug)]
 pub struct Profile {
     nodes: Vec<Node>,
-    roots: BTreeMap<Frame, usize>,
+    roots: BTreeMap<ProfileFrame, usize>,
     /// The compute units of all transactions.
     pub units: u64,
     /// How many transactions were added.
@@ -137,7 +137,7 @@ impl Profile {
 
     /// Returns the frames of a node, outermost first.
     #[must_use]
-    pub fn stack(&self, node: usize) -> Vec<&Frame> {
+    pub fn stack(&self, node: usize) -> Vec<&ProfileFrame> {
         let mut stack = Vec::new();
         let mut next = self.nodes.get(node);
         while let Some(node) = next {
@@ -168,7 +168,8 @@ impl Profile {
             }
             _ => caller,
         };
-        let node = self.child(caller, Frame { kind, name: name.into(), program, file: None });
+        let node =
+            self.child(caller, ProfileFrame { kind, name: name.into(), program, file: None });
         self.nodes[node].calls += path.calls;
         self.nodes[node].units += path.builtin_units;
         for (pc, count) in path.counts() {
@@ -192,7 +193,8 @@ impl Profile {
         program: Pubkey,
         (calls, units): (u64, u64),
     ) {
-        let leaf = self.child(Some(parent), Frame { kind, name: name.into(), program, file: None });
+        let leaf =
+            self.child(Some(parent), ProfileFrame { kind, name: name.into(), program, file: None });
         self.nodes[leaf].calls += calls;
         self.nodes[leaf].units += units;
     }
@@ -237,7 +239,7 @@ impl Profile {
         for inlined in functions.iter().flat_map(|it| it.iter().skip(1)) {
             let (kind, name) = (FrameKind::Inlined, Rc::clone(&inlined.name));
             let file = inlined.line.as_ref().map(|line| Rc::clone(&line.file));
-            node = self.child(Some(node), Frame { kind, name, program, file });
+            node = self.child(Some(node), ProfileFrame { kind, name, program, file });
             self.nodes[node].is_own |= inlined.is_own;
         }
         node
@@ -254,7 +256,7 @@ impl Profile {
     }
 
     /// Returns the node of a frame below its caller.
-    fn child(&mut self, parent: Option<usize>, frame: Frame) -> usize {
+    fn child(&mut self, parent: Option<usize>, frame: ProfileFrame) -> usize {
         let next = self.nodes.len();
         let siblings = match parent {
             Some(parent) => &mut self.nodes[parent].children,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Write as _};
 use flate2::{Compression, write::GzEncoder};
 use prost::Message;
 
-use super::{Frame, FrameKind, Node, Profile};
+use super::{FrameKind, Node, Profile, ProfileFrame};
 
 #[derive(Clone, PartialEq, Message)]
 struct File {
@@ -158,7 +158,7 @@ fn lines(node: &Node) -> Vec<(u32, u64)> {
 #[derive(Default)]
 struct Writer {
     strings: Strings,
-    functions: BTreeMap<Frame, u64>,
+    functions: BTreeMap<ProfileFrame, u64>,
     mappings: BTreeMap<String, u64>,
     /// Locations by their mapping and lines.
     locations: BTreeMap<(u64, Vec<(u64, u32)>), u64>,
@@ -168,7 +168,7 @@ struct Writer {
 impl Writer {
     /// Returns the locations of a stack, innermost first. A function is one location with all that is
     /// inlined into it; `line` is the innermost one's.
-    fn locations(&mut self, stack: &[&Frame], line: u32) -> Vec<u64> {
+    fn locations(&mut self, stack: &[&ProfileFrame], line: u32) -> Vec<u64> {
         let mut ids = Vec::new();
         let mut rest = stack;
         let mut line = line;
@@ -215,7 +215,7 @@ impl Writer {
         id
     }
 
-    fn function(&mut self, frame: &Frame) -> u64 {
+    fn function(&mut self, frame: &ProfileFrame) -> u64 {
         let next = self.functions.len() as u64 + 1;
         let id = *self.functions.entry(frame.clone()).or_insert(next);
         if id == next {
@@ -252,7 +252,7 @@ mod tests {
         units: u64,
     ) -> usize {
         let program = Pubkey::default();
-        let frame = Frame { kind, name: name.into(), program, file: None };
+        let frame = ProfileFrame { kind, name: name.into(), program, file: None };
         let node = profile.child(parent, frame);
         let is_code = matches!(kind, FrameKind::Function | FrameKind::Inlined);
         profile.nodes[node].units = units;

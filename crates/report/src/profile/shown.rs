@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, rc::Rc};
 use selkie_inspect::item_name;
 
 use super::{
-    Frame, FrameKind, Node, Profile,
+    FrameKind, Node, Profile, ProfileFrame,
     table::{Libraries, own_caller},
 };
 use crate::symbolize::Line;
@@ -48,7 +48,7 @@ impl Profile {
     }
 
     /// Returns the node of a frame below its caller: a closure's is that of the item.
-    fn place(&mut self, caller: Option<usize>, frame: Frame) -> usize {
+    fn place(&mut self, caller: Option<usize>, frame: ProfileFrame) -> usize {
         let of_item = caller.filter(|it| {
             let caller = &self.nodes[*it].frame;
             let is_same = caller.name == frame.name && caller.program == frame.program;
@@ -57,13 +57,13 @@ impl Profile {
         of_item.unwrap_or_else(|| self.child(caller, frame))
     }
 
-    fn frame(&self, frame: &Frame, rolls_up: bool) -> Frame {
+    fn frame(&self, frame: &ProfileFrame, rolls_up: bool) -> ProfileFrame {
         let name = match rolls_up && is_function(frame.kind) {
             true => item_name(&frame.name).into(),
             false => Rc::clone(&frame.name),
         };
         let file = frame.file.as_ref().map(|it| self.path(it));
-        Frame { name, file, ..frame.clone() }
+        ProfileFrame { name, file, ..frame.clone() }
     }
 
     /// Returns the path of a source: of an own one as it was recorded, so that tools find it.
@@ -115,7 +115,8 @@ mod tests {
     ) -> usize {
         let program = Pubkey::default();
         let place = (kind == FrameKind::Inlined).then(|| file.into());
-        let node = profile.child(caller, Frame { kind, name: name.into(), program, file: place });
+        let node =
+            profile.child(caller, ProfileFrame { kind, name: name.into(), program, file: place });
         let it = &mut profile.nodes[node];
         (it.units, it.instructions, it.calls, it.is_own) = (units, units, 1, file == OWN);
         if units > 0 {

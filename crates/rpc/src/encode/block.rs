@@ -110,7 +110,7 @@ impl Serialize for Transactions<'_> {
     }
 }
 
-fn reward(reward: &selkie_node::Reward) -> Value {
+fn reward(reward: &selkie_node::RewardRecord) -> Value {
     let mut shown = json!({
         "commission": reward.commission,
         "lamports": reward.lamports,

@@ -14,7 +14,6 @@ use crate::{
         meta::{self, Inner},
     },
     error::RpcError,
-    ids::MEMO,
 };
 
 /// The first byte of a versioned message has this bit.
@@ -25,7 +24,9 @@ const VERSION_BIT: u8 = 0x80;
 pub(crate) fn memo(landed: &Landed) -> Option<String> {
     let message = &landed.transaction.message;
     let keys = message.static_account_keys();
-    let is_memo = |index: u8| keys.get(usize::from(index)).is_some_and(|it| MEMO.contains(it));
+    let is_memo = |index: u8| {
+        keys.get(usize::from(index)).is_some_and(|it| selkie_layout::memo::ALL.contains(it))
+    };
     let memos = message.instructions().iter().filter(|it| is_memo(it.program_id_index));
     let memos: Vec<String> = memos
         .map(|it| match core::str::from_utf8(&it.data) {

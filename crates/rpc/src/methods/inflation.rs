@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use selkie_node::{Block, Reward, RewardKind, reward_partition};
+use selkie_node::{Block, RewardKind, RewardRecord, reward_partition};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use solana_commitment_config::CommitmentLevel;
@@ -120,7 +120,7 @@ fn is_of_stake(kind: RewardKind) -> bool {
 
 /// Rewards by address, with the slot of their block.
 #[derive(Default)]
-struct Found(HashMap<Pubkey, (u64, Reward)>);
+struct Found(HashMap<Pubkey, (u64, RewardRecord)>);
 
 impl Found {
     fn add(&mut self, block: &Block, is_wanted: impl Fn(RewardKind) -> bool) {

@@ -4,7 +4,7 @@ use core::iter;
 
 use selkie_isa::plain;
 use selkie_layout::place;
-use selkie_node::{AccountDiff, Changed, Frame, SimulateOptions, Trace};
+use selkie_node::{AccountDiff, Changed, ProgramCall, SimulateOptions, Trace};
 use serde_json::{Value, json};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_commitment_config::CommitmentLevel;
@@ -79,7 +79,7 @@ fn fields(call: &Call<'_>, it: &Changed) -> Value {
     shown.collect()
 }
 
-fn frame(it: &Frame) -> Value {
+fn frame(it: &ProgramCall) -> Value {
     json!({
         "accounts": encode::message::strings(&it.accounts),
         "computeUnits": it.compute_units,

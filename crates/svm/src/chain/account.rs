@@ -1,5 +1,6 @@
 //! Accounts, the loaders that own program accounts, and the trait of account stores.
 
+use selkie_layout::loader::{PROGRAM_DATA_HEADER_BYTES, PROGRAM_V4};
 use solana_account::ReadableAccount;
 pub use solana_account::{Account, AccountSharedData};
 use solana_pubkey::Pubkey;
@@ -43,6 +44,16 @@ impl Loader {
             Self::V2 => bpf_loader::ID,
             Self::V3 => bpf_loader_upgradeable::ID,
             Self::V4 => loader_v4::ID,
+        }
+    }
+
+    /// Returns how many bytes precede the file in the account that holds it.
+    #[must_use]
+    pub const fn header_bytes(self) -> usize {
+        match self {
+            Self::V1 | Self::V2 => 0,
+            Self::V3 => PROGRAM_DATA_HEADER_BYTES,
+            Self::V4 => PROGRAM_V4.bytes,
         }
     }
 

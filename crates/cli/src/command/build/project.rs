@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use selkie::Signer as _;
 use selkie_build::{
-    Built, Compiled, Failure, Options, Progress, Project, c, failure, idl,
+    BuildError, Built, Compiled, Options, Progress, Project, c, failure, idl,
     official::{self, Official},
     project::Language,
     rust,
@@ -89,15 +89,15 @@ pub(super) fn compile_source(
             let object = compiled.objects.into_iter().next();
             Ok(Ok(object.context("the compiler wrote no object")?.1))
         }
-        Err(Failure::Compiler(command)) => Ok(Err(json!([{ "command": command }]))),
+        Err(BuildError::Compiler(command)) => Ok(Err(json!([{ "command": command }]))),
         Err(other) => with_help(Err(other)),
     }
 }
 
 /// Converts a setup failure into an error with help.
-fn with_help<T>(result: Result<T, Failure>) -> Result<T> {
+fn with_help<T>(result: Result<T, BuildError>) -> Result<T> {
     match result {
-        Err(Failure::Setup { message, help }) => Err(anyhow::anyhow!(message)).advise(help),
+        Err(BuildError::Setup { message, help }) => Err(anyhow::anyhow!(message)).advise(help),
         other => Ok(other?),
     }
 }
@@ -323,24 +323,24 @@ impl<'a> Job<'a> {
     }
 
     /// Shows a failure.
-    fn refuse(&self, ui: &mut Ui, failure: Failure) -> Result<Outcome> {
+    fn refuse(&self, ui: &mut Ui, failure: BuildError) -> Result<Outcome> {
         match failure {
-            Failure::Link(errors) => {
+            BuildError::Link(errors) => {
                 if !ui.json {
                     link::show_errors(ui, &errors)?;
                 }
                 Ok(Err(self.refused("link", json!(link::errors_json(&errors)))))
             }
-            Failure::Assembler(output) => {
+            BuildError::Assembler(output) => {
                 if !ui.json {
                     show_diagnostics(ui, &output)?;
                 }
                 Ok(Err(self.refused("assemble", json!(diagnostics_json(&output)))))
             }
-            Failure::Compiler(command) => {
+            BuildError::Compiler(command) => {
                 Ok(Err(self.refused("compile", json!([{ "command": command }]))))
             }
-            Failure::Layout { differences, reason } => {
+            BuildError::Layout { differences, reason } => {
                 let shown: Vec<String> = differences.iter().map(ToString::to_string).collect();
                 if !ui.json {
                     let cause = failure::LAYOUT_CAUSE;
@@ -349,7 +349,7 @@ impl<'a> Job<'a> {
                 }
                 Ok(Err(self.refused("layout", json!(shown))))
             }
-            setup @ Failure::Setup { .. } => with_help(Err(setup)),
+            setup @ BuildError::Setup { .. } => with_help(Err(setup)),
         }
     }
 

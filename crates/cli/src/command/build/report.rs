@@ -4,7 +4,7 @@ use std::{env, io::Write as _, path::Path};
 
 use anyhow::Result;
 use selkie::Pubkey;
-use selkie_inspect::{Program, StackUse, stack_use};
+use selkie_inspect::{NamedProgram, StackUse, stack_use};
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use serde_json::{Value, json};
 
@@ -36,9 +36,11 @@ pub(super) fn relative(path: &Path) -> &Path {
 
 impl Report<'_> {
     /// Returns the program with symbols, and its functions, largest first.
-    fn functions(&self) -> Result<(Program, Vec<StackUse>)> {
-        let program =
-            Program::open_any(self.elf, &elf_environment(FeatureSet::all(), Purpose::Execution))?;
+    fn functions(&self) -> Result<(NamedProgram, Vec<StackUse>)> {
+        let program = NamedProgram::open_any(
+            self.elf,
+            &elf_environment(FeatureSet::all(), Purpose::Execution),
+        )?;
         let program = program.with_names_of(self.debug);
         let mut functions = stack_use(&program);
         functions.sort_by_key(|it| std::cmp::Reverse(it.slots));

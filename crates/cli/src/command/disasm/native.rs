@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
-use selkie_inspect::{Line, Listing, Program};
+use selkie_inspect::{Line, Listing, NamedProgram};
 use selkie_isa::layout::SLOT_BYTES;
 use selkie_vm::{Config, JitError, JitOptions, MachineCode, jit::Span};
 use serde_json::{Value, json};
@@ -21,7 +21,11 @@ use crate::{
 };
 
 /// Compiles a program as for execution, but reproducibly.
-pub(super) fn compile(ui: &mut Ui, program: &Program, hardening: SwitchArg) -> Result<MachineCode> {
+pub(super) fn compile(
+    ui: &mut Ui,
+    program: &NamedProgram,
+    hardening: SwitchArg,
+) -> Result<MachineCode> {
     if let Err(error) = selkie_vm::verify(program.executable()) {
         ui.warning(&format!("the verifier rejects this program: {error}"))?;
     }
@@ -271,7 +275,7 @@ mod tests {
             [0x15, 0, 0xfe, 0xff, 0, 0, 0, 0], // jeq r0, 0, -2
             [0x95, 0, 0, 0, 0, 0, 0, 0],       // exit
         ];
-        let program = Program::bare(Version::V0, text.as_flattened(), &Arc::default());
+        let program = NamedProgram::bare(Version::V0, text.as_flattened(), &Arc::default());
         let pieces: [(Option<usize>, bool, &[u8]); 6] = [
             (Some(0), false, &[0x48, 0x89, 0xd8]), // mov rax, rbx
             (Some(1), false, &[0x0f, 0x84, 0xf7, 0xff, 0xff, 0xff]), // je 0

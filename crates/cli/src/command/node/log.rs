@@ -13,7 +13,7 @@ use selkie::{
     InstructionError, Signature, TransactionError,
     programs::errors::{self, ErrorName},
 };
-use selkie_node::{Block, Event, Events, Frame, Landed, Node};
+use selkie_node::{Block, Event, Events, Landed, Node, ProgramCall};
 use serde_json::json;
 use solana_commitment_config::CommitmentLevel;
 use tokio::sync::broadcast::error::RecvError;
@@ -177,7 +177,7 @@ fn show_calls(ui: &mut Ui, node: &Node, names: &Names, block: &Block) -> Result<
 }
 
 /// Prints a call, and those that it made below it.
-fn show_frame(ui: &mut Ui, names: &Names, frame: &Frame) -> Result<()> {
+fn show_frame(ui: &mut Ui, names: &Names, frame: &ProgramCall) -> Result<()> {
     let indent = usize::from(frame.stack_height).saturating_mul(2).saturating_add(5);
     let (program, all, own) =
         (names.show(&frame.program), frame.compute_units, frame.self_compute_units);

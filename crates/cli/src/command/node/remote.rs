@@ -7,6 +7,7 @@ use selkie::{AccountSharedData, FeatureSet, Pubkey, ReadableAccount as _};
 use selkie_node::{Fetch, FetchError};
 
 use selkie_client::Client;
+use selkie_layout::lookup_table;
 
 /// Another cluster's RPC server.
 #[derive(Debug)]
@@ -47,8 +48,9 @@ impl Remote {
         keys: &[Pubkey],
     ) -> Result<Vec<(Pubkey, AccountSharedData)>> {
         let mut accounts = self.clone_accounts(keys)?;
-        let named = accounts.iter().flat_map(|(_, table)| lookup_table_addresses(table.data()));
-        let named: BTreeSet<Pubkey> = named.collect();
+        let tables = accounts.iter().filter_map(|(_, table)| lookup_table::addresses(table.data()));
+        let named: BTreeSet<Pubkey> =
+            tables.flatten().map(|address| Pubkey::new_from_array(*address)).collect();
         accounts.extend(self.existing_accounts(&named.into_iter().collect::<Vec<_>>())?);
         Ok(accounts)
     }
@@ -62,13 +64,6 @@ impl Remote {
     pub(super) fn features(&self) -> Result<FeatureSet> {
         Ok(self.0.features()?)
     }
-}
-
-/// Returns the addresses in the data of a lookup table, which follow its header.
-fn lookup_table_addresses(data: &[u8]) -> impl Iterator<Item = Pubkey> {
-    const HEADER_BYTES: usize = 56;
-    let (addresses, _) = data.get(HEADER_BYTES..).unwrap_or_default().as_chunks();
-    addresses.iter().map(|address| Pubkey::new_from_array(*address))
 }
 
 impl Fetch for Remote {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use selkie::{AccountMeta, Instruction, Keypair};
-use selkie_client::{data, scenario::Data};
+use selkie_client::{data, instruction_file::Data};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -2,11 +2,12 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_layout::{
+    config::ConfigKeys,
     loader::State,
     lookup_table::{self, LookupTable},
-    stake::{Meta, Stake},
+    stake::{DELEGATED_STATE, INITIALIZED_STATE, Meta, Stake},
     system::{NONCE_ACCOUNT, NonceAccount},
-    wire::Reader,
+    wire::{Reader, Wire as _},
 };
 use serde_json::{Map, Value, json};
 use solana_pubkey::Pubkey;
@@ -69,9 +70,9 @@ pub(super) fn stake(account: &Account<'_>) -> Option<Value> {
     match reader.u32().ok()? {
         0 => Some(json!({ "type": "uninitialized" })),
         3 => Some(json!({ "type": "rewardsPool" })),
-        kind @ (1 | 2) => {
+        kind @ (INITIALIZED_STATE | DELEGATED_STATE) => {
             let meta = read_next(&mut reader, Meta::FIELDS)?;
-            if kind == 2 {
+            if kind == DELEGATED_STATE {
                 let stake = read_next(&mut reader, Stake::FIELDS)?;
                 return Some(typed("delegated", &json!({ "meta": meta, "stake": stake })));
             }
@@ -84,17 +85,14 @@ pub(super) fn stake(account: &Account<'_>) -> Option<Value> {
 /// Shows what a validator says about itself, the only data of the config program that clients know.
 pub(super) fn config(account: &Account<'_>) -> Option<Value> {
     let mut reader = Reader::new(account.data);
-    let count = reader.short_count().ok()?;
-    let mut keys = Vec::new();
-    for index in 0..count {
-        let (key, signer) = (reader.pubkey().ok()?, reader.bool().ok()?);
-        if index == 0 && key != ids::VALIDATOR_INFO {
-            return None;
-        }
-        keys.push(json!({ "pubkey": key.to_string(), "signer": signer }));
+    let ConfigKeys(keys) = ConfigKeys::read(&mut reader).ok()?;
+    if keys.first()?.pubkey != ids::VALIDATOR_INFO {
+        return None;
     }
+    let shown =
+        keys.iter().map(|it| json!({ "pubkey": it.pubkey.to_string(), "signer": it.signer }));
+    let shown: Vec<Value> = shown.collect();
     let len = usize::try_from(reader.u64().ok()?).ok()?;
     let data: Value = serde_json::from_slice(reader.bytes(len).ok()?).ok()?;
-    let info = json!({ "configData": data, "keys": keys });
-    (!keys.is_empty()).then(|| typed("validatorInfo", &info))
+    Some(typed("validatorInfo", &json!({ "configData": data, "keys": shown })))
 }

@@ -6,7 +6,7 @@
 mod accounts;
 mod token;
 
-use selkie_layout::{instruction::Instruction, program};
+use selkie_layout::{instruction::Instruction, memo, program};
 use serde_json::{Map, Value, json};
 use solana_message::compiled_instruction::CompiledInstruction;
 use solana_pubkey::Pubkey;
@@ -55,11 +55,12 @@ pub(crate) fn parse(
 
 /// Returns the program's name and the instruction's parts.
 fn parse_as(id: &Pubkey, data: &[u8], accounts: &[String]) -> Option<(&'static str, Value)> {
-    if ids::MEMO.contains(id) {
-        return Some(("spl-memo", json!(::core::str::from_utf8(data).ok()?)));
-    }
     let program = program::find(id)?;
     let name = program.parsed_name?;
+    // Of a memo there is the text alone.
+    if memo::ALL.contains(id) {
+        return Some((name, json!(::core::str::from_utf8(data).ok()?)));
+    }
     if accounts.is_empty() {
         return None;
     }

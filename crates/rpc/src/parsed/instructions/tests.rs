@@ -151,6 +151,6 @@ fn a_compact_vote_has_its_slots() {
 
 #[test]
 fn a_memo_is_text() {
-    let parsed = parse_as(&ids::MEMO[1], b"hello", &[]);
+    let parsed = parse_as(&memo::V1, b"hello", &[]);
     assert_eq!(parsed, Some(("spl-memo", json!("hello"))));
 }

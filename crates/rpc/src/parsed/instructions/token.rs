@@ -1,12 +1,12 @@
 //! What the instructions of token programs have beyond their rows.
 
-use selkie_layout::{program::Program, token::instruction::BATCH};
+use selkie_layout::{program::ProgramRows, token::instruction::BATCH};
 use serde_json::{Value, json};
 
 use super::fields;
 
 /// Reads an instruction of a token program.
-pub(super) fn parse(program: &Program, data: &[u8], accounts: &[String]) -> Option<Value> {
+pub(super) fn parse(program: &ProgramRows, data: &[u8], accounts: &[String]) -> Option<Value> {
     if let Some((&BATCH, batch)) = data.split_first() {
         return parse_batch(program, batch, accounts);
     }
@@ -28,7 +28,7 @@ pub(super) fn parse(program: &Program, data: &[u8], accounts: &[String]) -> Opti
 
 /// Reads a batch: for each instruction the number of its accounts, the length of its data, and the
 /// data.
-fn parse_batch(program: &Program, mut batch: &[u8], mut accounts: &[String]) -> Option<Value> {
+fn parse_batch(program: &ProgramRows, mut batch: &[u8], mut accounts: &[String]) -> Option<Value> {
     let mut instructions = Vec::new();
     while let [count, len, rest @ ..] = batch {
         let (data, rest) = rest.split_at_checked(usize::from(*len))?;

@@ -62,8 +62,8 @@ pub use self::{
     entry::{CachedProgram, EntryKind},
     fork_graph::{BlockRelation, ForkGraph, OneFork},
     source::{
-        LOADER_V4_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, ProgramFile, VISIBILITY_DELAY,
-        program_data_address, program_data_slot,
+        PROGRAM_DATA_HEADER_BYTES, ProgramFile, VISIBILITY_DELAY, program_data_address,
+        program_data_slot,
     },
     store::{ProgramStore, Stored, Wanted},
 };

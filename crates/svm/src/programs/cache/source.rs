@@ -9,9 +9,6 @@ use solana_pubkey::Pubkey;
 
 use crate::chain::account::{AccountStore, Loader};
 
-/// The bytes before the file in a program account of loader v4.
-pub const LOADER_V4_HEADER_BYTES: usize = 48;
-
 /// The number of slots from a deployment until the program can be invoked (agave:
 /// `DELAY_VISIBILITY_SLOT_OFFSET`).
 pub const VISIBILITY_DELAY: u64 = 1;
@@ -169,12 +166,7 @@ impl ProgramFile {
 
 /// Returns the file in a program or programdata account.
 pub(super) fn file(account: &AccountSharedData, loader: Loader) -> &[u8] {
-    let header = match loader {
-        Loader::V1 | Loader::V2 => 0,
-        Loader::V3 => PROGRAM_DATA_HEADER_BYTES,
-        Loader::V4 => LOADER_V4_HEADER_BYTES,
-    };
-    account.data().get(header..).unwrap_or_default()
+    account.data().get(loader.header_bytes()..).unwrap_or_default()
 }
 
 /// Returns the address of the programdata account that the data of a program account of loader v3 refer

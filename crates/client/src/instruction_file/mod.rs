@@ -1,4 +1,7 @@
 //! Instructions with their accounts from files: what `selkie run` gives a program.
+//!
+//! Such a file has no environment, and the program is another file. With both it becomes a `Case`, by
+//! `Svm::record_instructions`.
 
 use std::path::Path;
 
@@ -16,14 +19,14 @@ const PROGRAM_ID: [u8; 32] = *b"selkie run: no program id given.";
 
 /// An instruction and the accounts that exist before it.
 #[derive(Clone, Debug)]
-pub struct Scenario {
+pub struct InstructionFile {
     /// The instruction.
     pub instruction: Instruction,
     /// The accounts before it.
     pub accounts: Vec<(Pubkey, Account)>,
 }
 
-impl Default for Scenario {
+impl Default for InstructionFile {
     /// No accounts, no data.
     fn default() -> Self {
         let program_id = Pubkey::new_from_array(PROGRAM_ID);
@@ -37,7 +40,7 @@ impl Default for Scenario {
 /// An instruction in the JSON format of agave's ledger tool.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct InstructionFile {
+struct InstructionJson {
     program_id: Option<String>,
     #[serde(default)]
     accounts: Vec<AccountEntry>,
@@ -66,7 +69,7 @@ struct AccountEntry {
 
 /// The format of `solana account --output json`.
 #[derive(Deserialize)]
-struct AccountFile {
+struct AccountJson {
     pubkey: String,
     account: StoredAccount,
 }
@@ -84,7 +87,7 @@ struct StoredAccount {
     rent_epoch: u64,
 }
 
-impl Scenario {
+impl InstructionFile {
     /// Reads a file with an instruction, or with an account, which becomes the only one.
     ///
     /// # Errors
@@ -94,17 +97,17 @@ impl Scenario {
         struct Probe {
             account: Option<IgnoredAny>,
         }
-        let mut scenario = Self::default();
+        let mut file = Self::default();
         let json = read_json(path)?;
         let is_account =
             serde_json::from_slice::<Probe>(&json).is_ok_and(|it| it.account.is_some());
         let read = match is_account {
-            true => scenario.add_stored(&json, false, true),
-            false => scenario.add_instruction(&json),
+            true => file.add_stored(&json, false, true),
+            false => file.add_instruction(&json),
         };
         read.with_context(|| path.display().to_string())
             .advise("`selkie run --help` shows the forms that are understood")?;
-        Ok(scenario)
+        Ok(file)
     }
 
     /// Adds an account from a file; the suffix `:s` makes it a signer, `:r` read-only.
@@ -123,7 +126,7 @@ impl Scenario {
     }
 
     fn add_instruction(&mut self, json: &[u8]) -> Result<()> {
-        let file: InstructionFile = serde_json::from_slice(json).or_failure()?;
+        let file: InstructionJson = serde_json::from_slice(json).or_failure()?;
         if let Some(program_id) = &file.program_id {
             self.instruction.program_id = parse_key(program_id)?;
         }
@@ -158,7 +161,7 @@ impl Scenario {
     }
 
     fn add_stored(&mut self, json: &[u8], is_signer: bool, is_writable: bool) -> Result<()> {
-        let file: AccountFile = serde_json::from_slice(json).or_failure()?;
+        let file: AccountJson = serde_json::from_slice(json).or_failure()?;
         let key = parse_key(&file.pubkey)?;
         let account = Account {
             lamports: file.account.lamports,
@@ -194,10 +197,10 @@ mod tests {
     #[test]
     fn an_entry_with_only_a_key_adds_no_account() {
         let key = "SysvarC1ock11111111111111111111111111111111";
-        let mut scenario = Scenario::default();
+        let mut read = InstructionFile::default();
         let file = json!({ "accounts": [{ "key": key }, { "key": key, "lamports": 5 }] });
-        scenario.add_instruction(file.to_string().as_bytes()).expect("the file is an instruction");
-        assert_eq!(scenario.instruction.accounts.len(), 2);
-        assert_eq!(scenario.accounts.len(), 1);
+        read.add_instruction(file.to_string().as_bytes()).expect("the file is an instruction");
+        assert_eq!(read.instruction.accounts.len(), 2);
+        assert_eq!(read.accounts.len(), 1);
     }
 }
