@@ -8,10 +8,9 @@ use common::{
     OPTIONS, PAYER, SLOTS_PER_EPOCH, SOL, balance, key, pending, schedule, transaction, transfer,
     until,
 };
-use selkie_bank::{
-    Bank, BankOptions, Footer, Forks, Genesis, Options, State, Step, rewards::RewardKind,
-};
+use selkie_bank::{Bank, BankOptions, Footer, Forks, Genesis, Options, State, Step};
 use selkie_builtins::vote_account::VoteAccount;
+use selkie_svm::RewardKind;
 use selkie_svm::{Account, Feature, FeatureSet, ProgramCache, Pubkey, ReadableAccount};
 use solana_sdk_ids::{stake, sysvar, vote};
 
