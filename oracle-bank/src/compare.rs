@@ -1,7 +1,7 @@
 //! The comparison of a block: of transactions, accounts, hashes, and records.
 
-use selkie_bank::{Bank, Outcome, rewards::RewardKind};
-use selkie_svm::{AccountSharedData, EpochStake, Pubkey, ReadableAccount};
+use selkie_bank::{Bank, Outcome};
+use selkie_svm::{AccountSharedData, EpochStake, Pubkey, ReadableAccount, RewardKind};
 use solana_runtime::bank::Bank as Theirs;
 use solana_sdk_ids::sysvar;
 use solana_transaction::{Transaction, versioned::VersionedTransaction};

@@ -10,8 +10,7 @@ use common::{
 };
 use selkie_bank::{Bank, BankOptions, Footer, Forks, Genesis, Options, State, Step};
 use selkie_builtins::vote_account::VoteAccount;
-use selkie_svm::RewardKind;
-use selkie_svm::{Account, Feature, FeatureSet, ProgramCache, Pubkey, ReadableAccount};
+use selkie_svm::{Account, Feature, FeatureSet, ProgramCache, Pubkey, ReadableAccount, RewardKind};
 use solana_sdk_ids::{stake, sysvar, vote};
 
 const VOTER: Pubkey = key(1);
