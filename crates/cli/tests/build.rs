@@ -745,7 +745,7 @@ fn errors_say_how_to_fix_what_cannot_be_built() {
         ("two", "there are several sources", "src/two.s"),
         ("broken", "broken/Cargo.toml", "cargo"),
         ("workspace", "no package", "cdylib"),
-        ("missing", "neither a folder nor a source", ".s or .c"),
+        ("missing", "neither a folder nor a source", ".cc or .cpp"),
     ];
     for (path, message, help) in expected {
         let refused = place.run(&["build", path]);
