@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, RwLock},
 };
 
-use agave_feature_set::FeatureSet;
+use agave_feature_set::{FeatureSet, enable_tx_v1};
 use agave_reserved_account_keys::ReservedAccountKeys;
 use solana_compute_budget::compute_budget::{ComputeBudget, SVMTransactionExecutionBudget};
 use solana_fee::{FeeFeatures, calculate_fee_details};
@@ -193,12 +193,9 @@ fn processor(
     processor.program_runtime_environment = environment.programs.clone();
     processor.set_execution_cost(environment.budget.to_cost());
     for builtin in solana_builtins::BUILTINS {
-        let slot = match builtin.enable_feature_id {
-            None => Some(0),
-            Some(feature) => environment.features.activated_slot(&feature),
-        };
-        if let Some(slot) = slot {
-            let entry = ProgramCacheEntry::new_builtin(slot, builtin.register_fn);
+        let is_active = |feature| environment.features.is_active(&feature);
+        if builtin.enable_feature_id.is_none_or(is_active) {
+            let entry = ProgramCacheEntry::new_builtin(builtin.register_fn);
             processor.add_builtin(builtin.program_id, entry);
         }
     }
@@ -243,7 +240,7 @@ impl Session<'_> {
         let transaction = wincode::deserialize_exact::<VersionedTransaction>(bytes)
             .map_err(|_| (Stage::Sanitize, TransactionError::SanitizeFailure))?;
         let is_v1 = transaction.version() == TransactionVersion::Number(1);
-        if is_v1 && !self.environment.features.snapshot().enable_tx_v1 {
+        if is_v1 && !self.environment.features.is_active(&enable_tx_v1::id()) {
             return Err((Stage::Sanitize, TransactionError::UnsupportedVersion));
         }
         // A validator checks this before signatures in the TPU, and after them in replay.

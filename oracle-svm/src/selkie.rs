@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use selkie_account::{AccountSharedData, ReadableAccount};
 use selkie_svm::{
     BlockhashQueue, ChainState, Engine, Environment, EpochStake, Feature, FeatureSet,
     InnerInstruction, ProcessOptions, Processed, ProgramCache, Pubkey, Release, Sysvars,
@@ -11,8 +10,9 @@ use selkie_svm::{
     process,
 };
 use selkie_transaction::versioned::VersionedTransaction;
-use selkie_transaction_error::TransactionError;
+use solana_account::{AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
+use solana_transaction_error::TransactionError;
 
 use crate::{
     agave::MAINNET,
@@ -123,7 +123,7 @@ fn environment(case: &Case) -> Environment {
     let stakes = case.vote_stakes.iter().map(|(vote, stake)| (Pubkey::from(*vote), *stake));
     Environment {
         // That of agave's crates beside which it runs.
-        release: Release::V4_3,
+        release: Release::V4_4,
         features,
         sysvars,
         builtins: selkie_builtins::builtins(features),
@@ -196,6 +196,7 @@ fn observe(processed: &Processed) -> Observed {
     }
 }
 
+#[expect(deprecated, reason = "cases may have any rent epoch")]
 fn shared_of(account: &Account) -> AccountSharedData {
     AccountSharedData::create_from_existing_shared_data(
         account.lamports,

@@ -163,8 +163,8 @@ fn loader_error(error: AddressLookupError) -> AddressLoaderError {
 }
 
 impl TransactionProcessingCallback for Bank<'_> {
-    fn get_account_shared_data(&self, key: &Pubkey) -> Option<(AccountSharedData, u64)> {
-        self.shared(key).map(|account| (account, 0))
+    fn get_account_shared_data(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.shared(key)
     }
 }
 
@@ -193,6 +193,7 @@ impl InvokeContextCallback for Bank<'_> {
     }
 }
 
+#[expect(deprecated, reason = "cases may have any rent epoch")]
 fn shared_of(account: &Account) -> AccountSharedData {
     AccountSharedData::create_from_existing_shared_data(
         account.lamports,

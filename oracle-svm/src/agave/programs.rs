@@ -74,7 +74,7 @@ impl Ready {
         processor: &Processor,
     ) {
         let cache = processor.global_program_cache.read().expect(NOT_POISONED);
-        for (id, _, entry) in cache.get_flattened_entries() {
+        for (id, entry) in cache.get_flattened_entries() {
             let id = id.to_bytes();
             let (Some(account), Some(file)) = (case.accounts.get(&id), file(case, &id)) else {
                 continue;
@@ -156,7 +156,7 @@ impl Runs {
     pub(super) fn of(processor: &Processor) -> Self {
         let cache = processor.global_program_cache.read().expect(NOT_POISONED);
         let mut runs = Self::default();
-        for (_, _, entry) in cache.get_flattened_entries() {
+        for (_, entry) in cache.get_flattened_entries() {
             runs.compiled += entry.stats.jit_invocations.load(Ordering::Relaxed);
             runs.interpreted += entry.stats.interpreted_invocations.load(Ordering::Relaxed);
         }

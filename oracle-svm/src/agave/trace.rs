@@ -14,7 +14,10 @@ use solana_program_runtime::{
 };
 use solana_svm::account_loader::update_rent_exempt_status_for_account;
 use solana_svm_timings::ExecuteTimings;
-use solana_transaction_context::transaction::TransactionContext;
+use solana_transaction_context::{
+    DropOnBailOut,
+    transaction::{ComputeMeter, TransactionContext},
+};
 
 use super::*;
 use crate::case::Key;
@@ -95,12 +98,14 @@ impl Session<'_> {
         let traced = &self.environment.traced;
         let accounts = accounts(transaction, bank, observed.fee);
         let mut programs = self.programs(&accounts, bank, interprets);
-        let mut context = TransactionContext::new(
+        let mut context = TransactionContext::new_with_feature_flags(
             accounts,
             bank.rent.clone(),
             budget.max_instruction_stack_depth,
             budget.max_instruction_trace_length,
             transaction.num_instructions(),
+            ComputeMeter::new(budget.compute_unit_limit),
+            DropOnBailOut::Disabled,
         );
         let features = self.environment.features.runtime_features();
         let environments = ProgramRuntimeEnvironments::new(traced.clone(), traced.clone());
@@ -156,7 +161,7 @@ impl Session<'_> {
         for builtin in solana_builtins::BUILTINS {
             let active = |id| self.environment.features.is_active(&id);
             if builtin.enable_feature_id.is_none_or(active) {
-                let entry = ProgramCacheEntry::new_builtin(0, builtin.register_fn);
+                let entry = ProgramCacheEntry::new_builtin(builtin.register_fn);
                 programs.replenish(builtin.program_id, Arc::new(entry));
             }
         }
@@ -172,7 +177,7 @@ impl Session<'_> {
                 self.case.slot,
                 &mut ExecuteTimings::default(),
             );
-            let Some((entry, _)) = loaded else { continue };
+            let Some(entry) = loaded else { continue };
             let is_loaded = matches!(entry.program, ProgramCacheEntryType::Loaded(_));
             let entry = if is_loaded && entry.deployment_slot >= self.case.slot {
                 Arc::new(ProgramCacheEntry {
@@ -209,9 +214,7 @@ fn accounts(
             return (*key, instructions_sysvar(transaction));
         }
         let Some(mut account) = bank.shared(key) else {
-            let mut account = AccountSharedData::default();
-            account.set_rent_epoch(u64::MAX);
-            return (*key, account);
+            return (*key, AccountSharedData::default());
         };
         if transaction.is_writable(index) {
             update_rent_exempt_status_for_account(&bank.rent, &mut account);
@@ -224,6 +227,7 @@ fn accounts(
     keys.iter().enumerate().map(account).collect()
 }
 
+#[expect(deprecated, reason = "agave leaves the rent epoch of this account 0")]
 fn instructions_sysvar(transaction: &Transaction) -> AccountSharedData {
     let keys = transaction.account_keys();
     let meta = |index: &u8| {

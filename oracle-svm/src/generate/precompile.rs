@@ -78,7 +78,7 @@ fn secp256r1(scene: &mut Scene<'_>, count: u8, message: &[u8]) -> Vec<u8> {
     let (mut head, mut tail) = (Bytes::new().u8(count).u8(0), Bytes::new());
     for _ in 0..count {
         let secret = p256::ecdsa::SigningKey::from_slice(&[9; 32]).expect("it is in the group");
-        let public = secret.verifying_key().to_encoded_point(true).to_bytes();
+        let public = secret.verifying_key().to_encoded_point(true).as_bytes().to_vec();
         let signature: p256::ecdsa::Signature = secret.sign(message);
         let low = signature.normalize_s();
         // Signatures that are not normalized are rejected.
