@@ -271,7 +271,8 @@ impl Writer<'_> {
         text.raw("}")
     }
 
-    /// Writes what became of an account that was `before`.
+    /// Writes how the transaction changed an account: it was created, updated, deleted or only read. `before` is the
+    /// account before it.
     fn state(
         &self,
         text: &mut Text,
