@@ -18,7 +18,7 @@ use crate::{
 const WORKSPACES: &[&str] = &[
     "bench",
     "bench-node",
-    "bench-svm",
+    "bench-svm/peer",
     "bindings/js",
     "compat",
     "fuzz",
@@ -29,7 +29,7 @@ const WORKSPACES: &[&str] = &[
 ];
 
 /// Those that measure, fuzz and try clients, most of them with others' crates, whose check takes minutes.
-const TOOLS: &[&str] = &["bench", "bench-node", "bench-svm", "fuzz", "tests/clients/rust"];
+const TOOLS: &[&str] = &["bench", "bench-node", "bench-svm/peer", "fuzz", "tests/clients/rust"];
 
 pub(super) fn format(_: &Setting) -> Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
