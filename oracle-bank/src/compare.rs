@@ -36,7 +36,7 @@ pub(crate) fn process(
 ) -> Result<bool, String> {
     let versioned = VersionedTransaction::from(transaction.clone());
     let wire = wincode::serialize(&versioned).map_err(|it| it.to_string())?;
-    let read = selkie_svm::Transaction::from_wire(&wire, ours.features());
+    let read = selkie_svm::Transaction::from_wire(&wire, ours.environment().rules());
     let read = read.map_err(|it| format!("{it}: {transaction:?}"))?;
     let found: Outcome = ours.process(&read, &Default::default()).map_err(|it| it.to_string())?;
     let expected = theirs.process_transaction_with_metadata(transaction.clone());
