@@ -103,10 +103,14 @@ fn an_unknown_program_precedes_privileges_since_4_5() {
 
 /// Returns a transfer in a message of version 1, with the payer's address a second time.
 fn doubled_v1(payer: &Keypair, svm: &Svm) -> selkie::VersionedTransaction {
+    use selkie::message::v1;
+
     let payer = payer.pubkey();
     let pay = system::transfer(&payer, &Pubkey::new_from_array([9; 32]), 1);
     let blockhash = svm.latest_blockhash();
-    let mut message = selkie::message::v1::Message::try_compile(&payer, &[pay], blockhash).unwrap();
+    let config = v1::TransactionConfig::default();
+    let mut message =
+        v1::Message::try_compile_with_config(&payer, &[pay], blockhash, config).unwrap();
     message.account_keys.push(payer);
     message.header.num_readonly_unsigned_accounts += 1;
     selkie::VersionedTransaction {
