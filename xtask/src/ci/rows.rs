@@ -122,6 +122,8 @@ pub(super) const ROWS: &[Row] = &[
         "random programs beside anza's engine, for ten minutes", 10.0, work::oracle_long),
     nightly("oracle-svm-long", &["oracle-svm"],
         "random transactions beside agave's processor, for ten minutes", 10.0, work::oracle_svm_long),
+    nightly("oracle-svm-next", &["oracle-svm"],
+        "random transactions beside the processor of agave's next release, for ten minutes", 16.0, work::oracle_svm_next),
     nightly("oracle-bank", &["oracle-bank", "crates/bank"],
         "clusters over epochs beside agave's bank", 30.0, work::oracle_bank),
     nightly("all-instructions", &["bench", "bench-svm"],

@@ -235,6 +235,17 @@ pub(super) fn oracle_svm_long(_: &Setting) -> Result<()> {
     succeed(agave("run").args(["--", "run", "--seconds", "600", "--threads", "2"]))
 }
 
+/// Random transactions beside the processor of the next release, with mainnet's features and with others. Most
+/// of the crates are the same, so the target folder is too.
+pub(super) fn oracle_svm_next(_: &Setting) -> Result<()> {
+    for features in ["mainnet", "any"] {
+        let mut run = agave("run");
+        run.args(["--manifest-path", "next/Cargo.toml", "--target-dir", "target", "--", "run"]);
+        succeed(run.args(["--features", features, "--seconds", "300", "--threads", "2"]))?;
+    }
+    Ok(())
+}
+
 /// Clusters of 300 slots. Its own toolchain file names the compiler that agave's crates need.
 pub(super) fn oracle_bank(_: &Setting) -> Result<()> {
     // Not the cargo that runs this, which is of the repository's toolchain.
