@@ -56,3 +56,16 @@ layout! {
         data_length: u32,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_have_the_places_of_the_programs() {
+        let at = METADATA_HEADER;
+        assert_eq!((at.authority.offset, at.seed.offset, at.encoding.offset), (33, 67, 83));
+        assert_eq!((at.data_length.offset, at.bytes), (87, 96));
+        assert_eq!((ANCHOR_IDL_HEADER.data_length.offset, ANCHOR_IDL_HEADER.bytes), (40, 44));
+    }
+}
