@@ -294,14 +294,15 @@ impl Report<'_> {
     /// Returns the accounts that changed, of those that were passed.
     fn account_changes(&self) -> Vec<AccountChange<'_>> {
         let is_passed = |key: &Pubkey| self.input.accounts.iter().any(|(known, _)| known == key);
-        let changed = self.ran.accounts.iter().filter_map(|(key, [before, after])| {
-            (before != after && is_passed(key)).then(|| AccountChange {
+        let accounts = self.ran.accounts.iter();
+        let changed = accounts.filter(|(key, [before, after])| before != after && is_passed(key));
+        changed
+            .map(|(key, [before, after])| AccountChange {
                 key,
                 before: before.clone(),
                 after: after.clone(),
             })
-        });
-        changed.collect()
+            .collect()
     }
 
     fn r0(&self) -> Option<u64> {
