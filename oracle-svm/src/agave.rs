@@ -61,7 +61,6 @@ pub(crate) const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
 
 pub(crate) use self::{
     programs::{Runs, elf},
-    release::{ALWAYS_ON, NEW_GATES, RELEASE},
     trace::{Trace, Traced},
 };
 

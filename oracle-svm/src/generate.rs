@@ -38,8 +38,8 @@ use self::{
     world::{EPOCH, SLOT, VOTE_ACCOUNT, World},
 };
 use crate::{
-    agave::{ALWAYS_ON, NEW_GATES},
     case::{Case, Features, Key},
+    release::{ALWAYS_ON, NEW_GATES},
     rng::Rng,
 };
 

@@ -5,7 +5,8 @@
 //! |---|---|
 //! | [`generate`] | random cases, from a seed and an index |
 //! | [`case`] | cases: a chain's state and transactions |
-//! | [`agave`], [`selkie`] | the two sides; `agave::release` has what depends on agave's release |
+//! | [`agave`], [`selkie`] | the two sides; `agave::release` has what of agave's interface depends on its release |
+//! | [`release`] | which release of agave that is |
 //! | [`observed`] | the observable result of a transaction, and differences between two |
 //! | [`run`] | runs, counts, reports |
 //! | [`programs`] | programs from files, called with many inputs |
@@ -18,6 +19,7 @@ mod case;
 mod generate;
 mod observed;
 mod programs;
+mod release;
 #[path = "../../oracle/src/rng.rs"]
 mod rng;
 mod run;
@@ -37,10 +39,11 @@ use std::{
 use selkie_svm::{Engine, Release};
 
 use crate::{
-    agave::{Agave, RELEASE},
+    agave::Agave,
     case::Case,
     generate::{Choice, FeatureChoice, Theme, world::World},
     observed::Observed,
+    release::RELEASE,
     run::{Source, Tally},
     selkie::Selkie,
 };
@@ -164,10 +167,17 @@ fn options() -> Option<Options> {
     if options.seconds.is_some() {
         options.count = u64::MAX;
     }
-    let command = options.command.as_str();
-    let takes_files = ["vectors", "answer", "programs"].contains(&command);
-    let known = takes_files || ["run", "repeat", "traces", "show"].contains(&command);
-    (known && options.files.is_empty() != takes_files).then_some(options)
+    options.fit().then_some(options)
+}
+
+impl Options {
+    /// Whether there is such a command, and files where it takes them.
+    fn fit(&self) -> bool {
+        let command = self.command.as_str();
+        let takes_files = ["vectors", "answer", "programs"].contains(&command);
+        let is_known = takes_files || ["run", "repeat", "traces", "show"].contains(&command);
+        is_known && self.files.is_empty() != takes_files
+    }
 }
 
 fn run_random(options: &Options) -> io::Result<bool> {

@@ -8,7 +8,7 @@ use std::{fs, io, path::PathBuf};
 use selkie_svm::Engine;
 
 use crate::{
-    agave::{Agave, RELEASE, Runs},
+    agave::{Agave, Runs},
     case::{Account, Case, Features, Key},
     generate::{
         encode::Bytes,
@@ -17,6 +17,7 @@ use crate::{
         world::{EPOCH, SLOT, World, install, program_data_of, rent},
     },
     observed::Observed,
+    release::RELEASE,
     rng::Rng,
     run::{Peer, difference, guarded},
     selkie::Selkie,

@@ -14,10 +14,11 @@ use solana_hash::Hash;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    agave::{MAINNET, RELEASE},
+    agave::MAINNET,
     case::{Account, Accounts, Case, Features, Key},
     generate::ids::SYSVAR,
     observed::{Inner, Observed, Stage},
+    release::RELEASE,
     run::Peer,
 };
 

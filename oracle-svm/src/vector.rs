@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    agave::RELEASE,
     case::{Account, Accounts, Case, Features, Key},
     observed::{Inner, Observed, Stage, name},
+    release::RELEASE,
 };
 
 /// The features from which all vectors list their differences.

@@ -11,15 +11,6 @@ use solana_transaction_context::{MAX_ACCOUNTS_PER_INSTRUCTION, MAX_INSTRUCTION_T
 
 use super::{bank::LookupTables, *};
 
-/// The release, whose rules Selkie follows beside it.
-pub(crate) const RELEASE: selkie_svm::Release = selkie_svm::Release::V4_4;
-
-/// The gates that this release no longer reads: it behaves as if they were active.
-pub(crate) const ALWAYS_ON: &[&str] = &["EDGMC5kxFxGk4ixsNkGt8bW7QL5hDMXnbwaZvYMwNfzF"];
-
-/// The gates of its own, which are not active on mainnet.
-pub(crate) const NEW_GATES: &[&str] = &["EhisBfVtGvEA8bVCVN5VMaYEaX6iTfoUrmcDi8LY7Kxy"];
-
 pub(crate) type Transaction = RuntimeTransaction<SanitizedTransaction>;
 
 impl TransactionProcessingCallback for Bank<'_> {

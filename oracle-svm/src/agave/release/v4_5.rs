@@ -12,26 +12,6 @@ use solana_svm_callback::{AccountLoadCallback, TransactionProcessingCallback};
 
 use super::{bank::LookupTables, *};
 
-/// The release, whose rules Selkie follows beside it.
-pub(crate) const RELEASE: selkie_svm::Release = selkie_svm::Release::V4_5;
-
-/// The gates that this release no longer reads: it behaves as if they were active.
-pub(crate) const ALWAYS_ON: &[&str] = &[
-    "EDGMC5kxFxGk4ixsNkGt8bW7QL5hDMXnbwaZvYMwNfzF",
-    "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD",
-    "5xXZc66h4UdB6Yq7FzdBxBiRAFMMScMLwHxk2QZDaNZL",
-    "YbbRLkvenrocjGPGyoQE4wjnvYzTgfsk38NFmcYK7a5",
-    "txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL",
-];
-
-/// The gates of its own and of 4.4, which are not active on mainnet.
-pub(crate) const NEW_GATES: &[&str] = &[
-    "EhisBfVtGvEA8bVCVN5VMaYEaX6iTfoUrmcDi8LY7Kxy",
-    "HeqqMQXVqavmiJsGTEXgCMydzMEWiiQTAgbs9KVKJVww",
-    "UPbPFtaUVoKZuMEJsDxLfvCNuKavoVapghnzepr1e26",
-    "r3r5hXFhEZLB2VCDXmUysuDZj4oMbtW8JRVUqvQSgqE",
-];
-
 type Bytes = Arc<Vec<u8>>;
 
 pub(crate) type Transaction = RuntimeTransaction<ResolvedTransactionView<Bytes>>;
