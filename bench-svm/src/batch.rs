@@ -91,7 +91,7 @@ impl Prepared {
         for index in 0..block.transactions {
             let (instruction, payer) = block.instruction(&mut svm, index)?;
             let signed = signed(&instruction, &payer, blockhash);
-            let transaction = Transaction::new(signed, svm.features());
+            let transaction = Transaction::new(signed, svm.rules());
             transactions.push(transaction.map_err(|error| error.to_string())?);
         }
         Ok(Self {

@@ -20,8 +20,8 @@ const OPTIONS: ProcessOptions =
 fuzz_target!(|input: (u8, &[u8])| {
     let (number, wire) = input;
     let features = features(number);
-    let Ok(transaction) = Transaction::from_wire(wire, features) else { return };
     let environment = environment(features);
+    let Ok(transaction) = Transaction::from_wire(wire, environment.rules()) else { return };
     let mut accounts: BTreeMap<Pubkey, AccountSharedData> = BTreeMap::new();
     // The payer has lamports, and every second account exists.
     for (place, address) in transaction.static_keys().iter().enumerate() {

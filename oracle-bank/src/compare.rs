@@ -1,26 +1,15 @@
 //! The comparison of a block: of transactions, accounts, hashes, and records.
 
 use selkie_bank::{Bank, Outcome};
-use selkie_svm::{AccountSharedData, EpochStake, Pubkey, ReadableAccount, RewardKind};
+use selkie_svm::{
+    AccountSharedData, EpochStake, Pubkey, ReadableAccount, RewardKind, sysvars::Sysvars,
+};
 use solana_runtime::bank::Bank as Theirs;
-use solana_sdk_ids::sysvar;
 use solana_transaction::{Transaction, versioned::VersionedTransaction};
-
-/// The sysvars that programs read.
-const SYSVARS: [Pubkey; 8] = [
-    sysvar::clock::ID,
-    sysvar::epoch_schedule::ID,
-    sysvar::epoch_rewards::ID,
-    sysvar::rent::ID,
-    sysvar::slot_hashes::ID,
-    sysvar::stake_history::ID,
-    sysvar::last_restart_slot::ID,
-    sysvar::recent_blockhashes::ID,
-];
 
 /// Compares what programs see in a bank that was just opened: sysvars and stakes.
 pub(crate) fn begin(ours: &Bank, theirs: &Theirs) -> Result<(), String> {
-    for id in SYSVARS {
+    for id in Sysvars::ids() {
         let found = ours.environment().sysvars.get(&id).unwrap_or_default();
         let expected = theirs.get_account(&id).unwrap_or_default();
         if found != expected.data() {
@@ -47,7 +36,7 @@ pub(crate) fn process(
 ) -> Result<bool, String> {
     let versioned = VersionedTransaction::from(transaction.clone());
     let wire = wincode::serialize(&versioned).map_err(|it| it.to_string())?;
-    let read = selkie_svm::Transaction::from_wire(&wire, ours.features());
+    let read = selkie_svm::Transaction::from_wire(&wire, ours.environment().rules());
     let read = read.map_err(|it| format!("{it}: {transaction:?}"))?;
     let found: Outcome = ours.process(&read, &Default::default()).map_err(|it| it.to_string())?;
     let expected = theirs.process_transaction_with_metadata(transaction.clone());

@@ -5,6 +5,9 @@
 
 mod bank;
 mod programs;
+#[cfg_attr(feature = "next", path = "agave/release/v4_5.rs")]
+#[cfg_attr(not(feature = "next"), path = "agave/release/v4_4.rs")]
+mod release;
 mod trace;
 
 use std::{
@@ -16,7 +19,6 @@ use agave_feature_set::{FeatureSet, enable_tx_v1};
 use agave_reserved_account_keys::ReservedAccountKeys;
 use solana_compute_budget::compute_budget::{ComputeBudget, SVMTransactionExecutionBudget};
 use solana_fee::{FeeFeatures, calculate_fee_details};
-use solana_message::VersionedMessage;
 use solana_nonce::state::DurableNonce;
 use solana_program_runtime::{
     execution_budget::SVMTransactionExecutionAndFeeBudgetLimits,
@@ -39,17 +41,15 @@ use solana_svm::{
 use solana_svm_transaction::svm_message::{SVMMessage, SVMStaticMessage};
 use solana_syscalls::create_program_runtime_environment;
 use solana_transaction::{
-    sanitized::{MessageHash, SanitizedTransaction},
-    versioned::{
-        TransactionVersion, VersionedTransaction, sanitized::SanitizedVersionedTransaction,
-    },
+    sanitized::MessageHash,
+    versioned::{TransactionVersion, VersionedTransaction},
 };
-use solana_transaction_context::{MAX_ACCOUNTS_PER_INSTRUCTION, MAX_INSTRUCTION_TRACE_LENGTH};
 use solana_transaction_error::TransactionError;
 
 use self::{
     bank::{Bank, observed_inner},
     programs::{Graph, Ready, enter_interpreted},
+    release::Transaction,
 };
 use crate::{
     case::{Accounts, Case, Features},
@@ -61,10 +61,10 @@ pub(crate) const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
 
 pub(crate) use self::{
     programs::{Runs, elf},
+    release::{ALWAYS_ON, NEW_GATES, RELEASE},
     trace::{Trace, Traced},
 };
 
-type Transaction = RuntimeTransaction<SanitizedTransaction>;
 type Processor = TransactionBatchProcessor<Graph>;
 
 /// The reason why a lock of agave's program cache succeeds.
@@ -236,44 +236,20 @@ impl Session<'_> {
 
     /// Deserializes and sanitizes a transaction, and resolves its lookups.
     fn sanitize(&self, bytes: &[u8], bank: &Bank<'_>) -> Result<Transaction, Dropped> {
-        let sanitize = |error| (stage_of(&error), error);
-        let transaction = wincode::deserialize_exact::<VersionedTransaction>(bytes)
-            .map_err(|_| (Stage::Sanitize, TransactionError::SanitizeFailure))?;
-        let is_v1 = transaction.version() == TransactionVersion::Number(1);
+        let read = wincode::deserialize_exact::<VersionedTransaction>(bytes);
+        let is_v1 = read.is_ok_and(|it| it.version() == TransactionVersion::Number(1));
         if is_v1 && !self.environment.features.is_active(&enable_tx_v1::id()) {
             return Err((Stage::Sanitize, TransactionError::UnsupportedVersion));
         }
-        // A validator checks this before signatures in the TPU, and after them in replay.
-        let instructions = transaction.message.instructions();
-        if instructions.len() > MAX_INSTRUCTION_TRACE_LENGTH
-            || instructions.iter().any(|it| it.accounts.len() > MAX_ACCOUNTS_PER_INSTRUCTION)
-            || SanitizedVersionedTransaction::try_new(transaction.clone()).is_err()
-        {
-            return Err((Stage::Sanitize, TransactionError::SanitizeFailure));
-        }
-        let hash = if self.case.sigverify {
-            transaction.verify_and_hash_message().map_err(|error| (Stage::Sigverify, error))?
-        } else {
-            VersionedMessage::hash_raw_message(&transaction.message.serialize())
-        };
-        let hash = MessageHash::Precomputed(hash);
         let loader = bank.lookup_tables(self.processor);
-        Transaction::try_create(transaction, hash, None, loader, &self.environment.reserved)
-            .map_err(sanitize)
+        release::sanitize(bytes, self.case.sigverify, loader, &self.environment.reserved)
     }
 
     /// Makes the checks that the bank makes before it passes a transaction to the processor.
     fn check(&self, transaction: &Transaction, bank: &Bank<'_>) -> Result<Checked, Dropped> {
         let features = &self.environment.features;
         let lock_limit = if features.snapshot().increase_tx_account_lock_limit { 128 } else { 64 };
-        let keys = transaction.account_keys();
-        if keys.len() > lock_limit {
-            return Err((Stage::Locks, TransactionError::TooManyAccountLocks));
-        }
-        let mut seen = HashSet::new();
-        if !keys.iter().all(|key| seen.insert(*key)) {
-            return Err((Stage::Locks, TransactionError::AccountLoadedTwice));
-        }
+        release::check_locks(transaction, lock_limit)?;
         let configuration = transaction
             .transaction_configuration(features)
             .map_err(|error| (Stage::Budget, error))?;
@@ -310,7 +286,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let next = DurableNonce::from_blockhash(&bank.last_blockhash());
-        let nonce = transaction.get_durable_nonce().filter(|_| blockhash != next.as_hash());
+        let nonce = release::durable_nonce(transaction).filter(|_| blockhash != next.as_hash());
         nonce
             .filter(|nonce| {
                 let account = bank.shared(nonce);
@@ -344,7 +320,7 @@ impl Session<'_> {
         let post = bank.commit(transaction, &processed);
         let mut observed = match &processed {
             ProcessedTransaction::Executed(executed) => {
-                self.merge_deployed_programs(executed);
+                release::keep_deployed(self.processor, self.case.slot, executed);
                 observe_execution(&executed.execution_details)
             }
             ProcessedTransaction::FeesOnly(_) | ProcessedTransaction::NoOp(_) => {
@@ -370,18 +346,6 @@ impl Session<'_> {
                 self.environment.programs.clone(),
             ),
             rent: bank.rent.clone(),
-        }
-    }
-
-    /// Adds the programs that a transaction deployed to the program cache.
-    fn merge_deployed_programs(&self, executed: &ExecutedTransaction) {
-        if executed.was_successful() && !executed.programs_modified_by_tx.is_empty() {
-            let mut cache = self.processor.global_program_cache.write().expect(NOT_POISONED);
-            cache.merge(
-                &self.processor.program_runtime_environment,
-                self.case.slot,
-                &executed.programs_modified_by_tx,
-            );
         }
     }
 }

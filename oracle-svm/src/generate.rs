@@ -38,6 +38,7 @@ use self::{
     world::{EPOCH, SLOT, VOTE_ACCOUNT, World},
 };
 use crate::{
+    agave::{ALWAYS_ON, NEW_GATES},
     case::{Case, Features, Key},
     rng::Rng,
 };
@@ -102,7 +103,7 @@ const INACTIVE: [&str; 13] = [
     "8aXvSuopd1PUj7UhehfXJRg6619RHp8ZvwTyyJHdUYsj",
 ];
 
-/// The features that agave's code still reads.
+/// The features that the code of some release still reads.
 const ACTIVE: [&str; 8] = [
     "EDGMC5kxFxGk4ixsNkGt8bW7QL5hDMXnbwaZvYMwNfzF",
     "BY4JhHLahVzS9ynfDz4exzGPbVXhFmJvEyMWsXbDBqME",
@@ -160,7 +161,9 @@ pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: &Choice) ->
     let features = match choice.features {
         FeatureChoice::Mainnet => Features::default(),
         FeatureChoice::Any => {
-            let (on, off) = (scene.rng.pick(&INACTIVE), scene.rng.pick(&ACTIVE));
+            let active: Vec<_> = ACTIVE.into_iter().filter(|it| !ALWAYS_ON.contains(it)).collect();
+            let inactive = [&INACTIVE[..], NEW_GATES].concat();
+            let (on, off) = (scene.rng.pick(&inactive), scene.rng.pick(&active));
             match scene.rng.below(3) {
                 0 => Features { on: Vec::new(), off: vec![id(off)] },
                 1 => Features { on: vec![id(on)], off: vec![id(off)] },

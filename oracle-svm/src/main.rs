@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`generate`] | random cases, from a seed and an index |
 //! | [`case`] | cases: a chain's state and transactions |
-//! | [`agave`], [`selkie`] | the two sides |
+//! | [`agave`], [`selkie`] | the two sides; `agave::release` has what depends on agave's release |
 //! | [`observed`] | the observable result of a transaction, and differences between two |
 //! | [`run`] | runs, counts, reports |
 //! | [`programs`] | programs from files, called with many inputs |
@@ -34,11 +34,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use selkie_svm::Engine;
+use selkie_svm::{Engine, Release};
 
 use crate::{
-    agave::Agave,
+    agave::{Agave, RELEASE},
+    case::Case,
     generate::{Choice, FeatureChoice, Theme, world::World},
+    observed::Observed,
     run::{Source, Tally},
     selkie::Selkie,
 };
@@ -48,6 +50,8 @@ usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--thr
                       [--features mainnet|any] [--engine auto|interpreter|jit] [--elfs DIR]
                       [--themes system,token,token2022,associated,tables,loader,precompiles,
                                 programs,vote,zk,mixed] [--save DIR] [--known TEXT]… [--stop N]
+                      [--release 4.2|4.3|4.4|4.5]
+       oracle-svm answer FILE… [--blobs DIR]… [--elfs DIR]
        oracle-svm vectors FILE… [--blobs DIR]… [--engine …] [--elfs DIR]
        oracle-svm repeat [as run]
        oracle-svm traces [as run]
@@ -56,6 +60,8 @@ usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--thr
 
 run      random cases on both sides
 vectors  conformance vectors of the kind `svm`, uncompressed, on both sides
+answer   conformance vectors of the kind `svm`, uncompressed, with agave's results in place of theirs, and
+         the release of agave
 repeat   random cases on agave's side twice, the second time without what it keeps from case to case
 traces   random cases: the files with the registers before every instruction that tools write for
          agave's engine, and those of `selkie trace --agave`, byte for byte; agave interprets every
@@ -67,7 +73,8 @@ programs each file as a program that is deployed, and called with many kinds of 
 Programs of mainnet are read from the folder that `cargo xtask fixtures` fills. Exits with 1 if the
 sides differ. Of each kind of difference one is printed, with a case made small as a conformance
 vector, or that goes to a folder; those that have TEXT in them are counted only. A thread stops
-after N kinds.
+after N kinds. Selkie follows the release of agave's crates, or the one that is chosen: the differences
+are then those of the two releases.
 ";
 
 struct Options {
@@ -90,6 +97,8 @@ struct Options {
     themes: Vec<Theme>,
     features: FeatureChoice,
     engine: Engine,
+    /// The release whose rules Selkie follows.
+    release: Release,
 }
 
 fn options() -> Option<Options> {
@@ -110,6 +119,7 @@ fn options() -> Option<Options> {
         themes: Vec::new(),
         features: FeatureChoice::Mainnet,
         engine: Engine::Auto,
+        release: RELEASE,
     };
     while let Some(argument) = arguments.next() {
         if !argument.starts_with("--") {
@@ -126,6 +136,7 @@ fn options() -> Option<Options> {
             "--elfs" => options.elfs = value.into(),
             "--blobs" => options.blobs.push(value.into()),
             "--known" => options.known.push(value),
+            "--release" => options.release = value.parse().ok()?,
             "--stop" => options.stop = value.parse().ok()?,
             "--save" => options.save = Some(value.into()),
             "--themes" => {
@@ -154,7 +165,7 @@ fn options() -> Option<Options> {
         options.count = u64::MAX;
     }
     let command = options.command.as_str();
-    let takes_files = ["vectors", "programs"].contains(&command);
+    let takes_files = ["vectors", "answer", "programs"].contains(&command);
     let known = takes_files || ["run", "repeat", "traces", "show"].contains(&command);
     (known && options.files.is_empty() != takes_files).then_some(options)
 }
@@ -249,11 +260,15 @@ fn source<'a>(options: &'a Options, world: &'a World) -> Source<'a> {
 fn peer(options: &Options) -> Box<dyn run::Peer> {
     match options.command.as_str() {
         "repeat" => Box::new(Agave::forgetful()),
-        _ => Box::new(Selkie::new(options.engine)),
+        _ => Box::new(Selkie::new(options.engine, options.release)),
     }
 }
 
-fn run_vectors(options: &Options) -> io::Result<bool> {
+/// Reads the vectors of the files, and passes them on.
+fn with_vectors<T>(
+    options: &Options,
+    work: impl FnOnce(&mut dyn Iterator<Item = io::Result<(Case, Observed)>>) -> io::Result<T>,
+) -> io::Result<T> {
     let mut folders: Vec<&Path> = options.blobs.iter().map(PathBuf::as_path).collect();
     folders.push(&options.elfs);
     let mut blobs = vector::Blobs::new(&folders);
@@ -262,7 +277,23 @@ fn run_vectors(options: &Options) -> io::Result<bool> {
         text.push_str(&fs::read_to_string(file)?);
     }
     let lines = text.lines().filter(|line| !line.is_empty());
-    run::vectors(lines.map(|line| vector::read(line, &mut blobs)), peer(options).as_mut())
+    work(&mut lines.map(|line| vector::read(line, &mut blobs)))
+}
+
+fn run_vectors(options: &Options) -> io::Result<bool> {
+    with_vectors(options, |cases| run::vectors(cases, peer(options).as_mut()))
+}
+
+fn answer(options: &Options) -> io::Result<bool> {
+    let mut agave = Agave::default();
+    with_vectors(options, |cases| {
+        for case in cases {
+            let (case, _) = case?;
+            let observed = agave.run(&case);
+            println!("{}", vector::write(&case, &observed[0]));
+        }
+        Ok(true)
+    })
 }
 
 fn show(options: &Options) -> io::Result<bool> {
@@ -279,6 +310,7 @@ fn main() -> ExitCode {
     };
     let done = match options.command.as_str() {
         "vectors" => run_vectors(&options),
+        "answer" => answer(&options),
         "show" => show(&options),
         "traces" => run_traces(&options),
         "programs" => programs::run(&options.files),

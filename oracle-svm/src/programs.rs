@@ -8,7 +8,7 @@ use std::{fs, io, path::PathBuf};
 use selkie_svm::Engine;
 
 use crate::{
-    agave::{Agave, Runs},
+    agave::{Agave, RELEASE, Runs},
     case::{Account, Case, Features, Key},
     generate::{
         encode::Bytes,
@@ -123,7 +123,7 @@ fn compare(case: &Case, calls: &[Call]) -> Result<(Vec<Observed>, Runs), String>
     let engines = [Engine::Interpreter, Engine::Jit];
     for engine in engines.into_iter().filter(|it| it.resolve().is_ok()) {
         let side = format!("selkie with `{engine}`");
-        agree(case, calls, &expected, &side, &mut Selkie::new(engine))?;
+        agree(case, calls, &expected, &side, &mut Selkie::new(engine, RELEASE))?;
     }
     let runs = Runs {
         compiled: agave.runs.compiled + interpreter.runs.compiled,

@@ -9,13 +9,12 @@ use selkie_svm::{
     check::{check, verify_signatures},
     process,
 };
-use selkie_transaction::versioned::VersionedTransaction;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    agave::MAINNET,
+    agave::{MAINNET, RELEASE},
     case::{Account, Accounts, Case, Features, Key},
     generate::ids::SYSVAR,
     observed::{Inner, Observed, Stage},
@@ -27,20 +26,22 @@ type Store = BTreeMap<Pubkey, AccountSharedData>;
 /// Selkie, with a program cache that all cases share.
 pub(crate) struct Selkie {
     engine: Engine,
+    release: Release,
     programs: ProgramCache,
     workspace: Workspace,
 }
 
 impl Selkie {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, programs: ProgramCache::new(), workspace: Workspace::default() }
+    /// Returns Selkie with the rules of a release.
+    pub(crate) fn new(engine: Engine, release: Release) -> Self {
+        Self { engine, release, programs: ProgramCache::new(), workspace: Workspace::default() }
     }
 }
 
 impl Peer for Selkie {
     fn run(&mut self, case: &Case) -> Vec<Observed> {
-        let Self { engine, programs, workspace } = self;
-        let environment = environment(case);
+        let Self { engine, release, programs, workspace } = self;
+        let environment = environment(case, *release);
         let hashes = case.blockhashes.iter().map(|it| Hash::new_from_array(*it));
         let mut blockhash_queue = BlockhashQueue::new(hashes);
         let mut store: Store =
@@ -87,11 +88,15 @@ fn commit(processed: &Processed, store: &mut Store) {
     }
 }
 
-/// Deserializes a transaction. Unlike `Transaction::from_wire`, it does not limit the length.
+/// Deserializes a transaction. The crates of 4.4 leave the limit of its length to the network.
 fn read(bytes: &[u8], environment: &Environment) -> Result<Transaction, TransactionError> {
-    let read = wincode::deserialize_exact::<VersionedTransaction>(bytes);
-    let transaction = read.map_err(|_| TransactionError::SanitizeFailure)?;
-    Transaction::new(transaction, environment.features)
+    if RELEASE >= Release::V4_5 {
+        return Transaction::from_wire(bytes, environment.rules());
+    }
+    // The type is that of Selkie's interface, whichever version agave's crates have.
+    let transaction =
+        wincode::deserialize_exact(bytes).map_err(|_| TransactionError::SanitizeFailure)?;
+    Transaction::new(transaction, environment.rules())
 }
 
 /// Processes a transaction. The checks that can drop it are made one by one first, since two of them
@@ -113,7 +118,7 @@ fn process_in_stages(
     processed.map_err(|error| (Stage::SvmRejected, error))
 }
 
-fn environment(case: &Case) -> Environment {
+fn environment(case: &Case, release: Release) -> Environment {
     let features = features(&case.features);
     let mut sysvars = Sysvars::empty();
     for (key, account) in case.accounts.iter().filter(|it| it.1.owner == SYSVAR) {
@@ -122,8 +127,7 @@ fn environment(case: &Case) -> Environment {
     }
     let stakes = case.vote_stakes.iter().map(|(vote, stake)| (Pubkey::from(*vote), *stake));
     Environment {
-        // That of agave's crates beside which it runs.
-        release: Release::V4_4,
+        release,
         features,
         sysvars,
         builtins: selkie_builtins::builtins(features),

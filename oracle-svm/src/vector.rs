@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
+    agave::RELEASE,
     case::{Account, Accounts, Case, Features, Key},
     observed::{Inner, Observed, Stage, name},
 };
@@ -196,6 +197,7 @@ pub(crate) fn write(case: &Case, expected: &Observed) -> String {
     let stakes = case.vote_stakes.iter().map(|(vote, stake)| (name(vote), json!(stake)));
     json!({
         "id": case.id,
+        "release": RELEASE.to_string(),
         "slot": case.slot,
         "epoch": case.epoch,
         "features": features,

@@ -73,6 +73,9 @@ function Stepper({ subject, run, first }: { subject: Subject; run: Run; first: H
   /** What is typed for the step, which parts of the view that arrive meanwhile leave as it is. */
   const [typed, setTyped] = useState<string>();
   const busy = useRef(false);
+  /** For rows that are not drawn again with every step. */
+  const current = useRef(here);
+  current.current = here;
 
   /** Asks for another step. One question at a time: keys that are held down do not pile up. */
   const move = async (question: string, params: object) => {
@@ -82,7 +85,8 @@ function Stepper({ subject, run, first }: { subject: Subject; run: Run; first: H
     try {
       const next = await ask<Here>(subject, question, params);
       setProblem(undefined);
-      setSince(here.step === next.step ? since : here.step);
+      const { step } = current.current;
+      setSince((it) => (step === next.step ? it : step));
       setHere(next);
       setFrame(next.selected ?? 0);
       setMoves((it) => it + 1);
@@ -96,7 +100,7 @@ function Stepper({ subject, run, first }: { subject: Subject; run: Run; first: H
   };
   const go = (to: string, back = false) => move("go", { step: here.step, to, by, back });
   const goTo = (step: number) => move("step", { step: Math.max(0, Math.min(run.steps, step)) });
-  const find = (back: boolean, text = place) => text.trim() && move("go", { step: here.step, to: "place", place: text.trim(), back });
+  const find = (back: boolean, text = place) => text.trim() && move("go", { step: current.current.step, to: "place", place: text.trim(), back });
   const choose = (index: number) => {
     setFrame(index);
     ask<Here>(subject, "step", { step: here.step, frame: index }).then((it) => setHere({ ...it, selected: here.selected }), setProblem);

@@ -1,11 +1,11 @@
 // Memory of the program that runs: its regions drawn as a map, their bytes, and the fields of its input.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { fromHex } from "./bytes";
 import { count, counted, nameOf, short } from "./format";
 import { ask, type FieldOf, type Here, type RegionOf, type Subject, type WriteOf } from "./steps";
 import { Address, Failure, meaning } from "./ui";
-import { useParts, Virtual } from "./virtual";
+import { each, useParts, Virtual } from "./virtual";
 
 const ROW = 16;
 const PART = 4096;
@@ -100,21 +100,41 @@ function Bytes(props: {
   chosen?: number;
   choose: (vaddr: number) => void;
 }) {
-  const { here, region } = props;
+  const { here, since, region } = props;
   const base = Number(region.vaddr);
-  const read = async (step: number, part: number) =>
-    fromHex(await ask<string>(props.subject, "memory", { step, vaddr: base + part * PART, len: Math.min(PART, extent(region) - part * PART) }));
-  const now = useParts(`${props.subject.name} ${here.step} ${base}`, PART, (part) => read(here.step, part));
-  const before = useParts(`${props.subject.name} ${props.since} ${base}`, PART, (part) =>
-    props.since === undefined ? Promise.resolve(new Uint8Array()) : read(props.since, part).catch(() => new Uint8Array()),
-  );
+  const size = extent(region);
+  const place = `${props.subject.name} ${here.invocation} ${base} ${size}`;
+  const parts = useParts<Uint8Array>(PART);
+  const need = (step: number, [from, to]: [number, number]) =>
+    parts.need(`${place} ${step}`, from, to, async (numbers) => {
+      const start = numbers[0] * PART;
+      const len = Math.min((numbers.at(-1)! + 1) * PART, size) - start;
+      const read = ask<string>(props.subject, "memory", { step, vaddr: base + start, len });
+      const bytes = await read.then(fromHex, () => new Uint8Array());
+      return numbers.map((it) => bytes.subarray(it * PART - start, (it + 1) * PART - start));
+    });
+  const sight = useRef<[number, number]>([0, 0]);
+  /** The steps whose bytes are compared: those before stay until the bytes of the present ones are there. */
+  const shown = useRef({ place: "", step: 0, since });
+  const isThere = [here.step, since ?? here.step].every((step) => parts.has(`${place} ${step}`, ...sight.current));
+  if (isThere || shown.current.place !== place) shown.current = { place, step: here.step, since };
+  const bytesAt = (step: number, offset: number) => parts.part(`${place} ${step}`, offset)?.subarray(offset % PART, (offset % PART) + ROW);
+  const now = (offset: number) => bytesAt(shown.current.step, offset);
+  const before = (offset: number) => (shown.current.since === undefined ? undefined : bytesAt(shown.current.since, offset));
   const marks = [10, ...Array.from({ length: 10 }, (_, index) => index)].map((it) => ({ name: `r${it}`, at: Number(here.registers?.[it] ?? 0) }));
+  const named = (offset: number) => marks.filter((it) => it.at >= base + offset && it.at < base + offset + ROW).map((it) => it.name);
+  const writes = (here.writes ?? []).map((it) => ({ from: Number(it.vaddr), to: Number(it.vaddr) + it.len }));
+  const written = (offset: number) => writes.filter((it) => it.from < base + offset + ROW && base + offset < it.to);
   const at = regionAt([region], props.spot.vaddr) ? Math.floor((props.spot.vaddr - base) / ROW) : undefined;
+  const state = (index: number) => {
+    const offset = index * ROW;
+    const isChosen = props.chosen !== undefined && props.chosen >= base + offset && props.chosen < base + offset + ROW;
+    const ranges = written(offset).map((it) => `${it.from} ${it.to}`);
+    return [place, index === at, now(offset), before(offset), named(offset), ranges, isChosen && props.chosen].join("|");
+  };
   const row = (index: number) => {
     const offset = index * ROW;
-    const bytes = now.part(offset)?.subarray(offset % PART, (offset % PART) + ROW);
-    const old = before.part(offset)?.subarray(offset % PART, (offset % PART) + ROW);
-    const named = marks.filter((it) => it.at >= base + offset && it.at < base + offset + ROW).map((it) => it.name);
+    const [bytes, old, ranges] = [now(offset), before(offset), written(offset)];
     return (
       <div key={index} class={index === at ? "bytes-row here" : "bytes-row"}>
         <i>{(base + offset).toString(16)}</i>
@@ -124,8 +144,8 @@ function Bytes(props: {
             if (byte === undefined) return <s key={column}>··</s>;
             const vaddr = base + offset + column;
             const isChanged = old && old.length > column && old[column] !== byte;
-            const written = here.writes?.some((it) => vaddr >= Number(it.vaddr) && vaddr < Number(it.vaddr) + it.len);
-            const kind = [vaddr === props.chosen && "chosen", (isChanged || written) && "changed", byte === 0 && "zero"].filter(Boolean).join(" ");
+            const isWritten = ranges.some((it) => vaddr >= it.from && vaddr < it.to);
+            const kind = [vaddr === props.chosen && "chosen", (isChanged || isWritten) && "changed", byte === 0 && "zero"].filter(Boolean).join(" ");
             return (
               <button key={column} tabIndex={-1} class={kind} onClick={() => props.choose(vaddr)} title={isChanged ? `was ${old![column].toString(16).padStart(2, "0")}` : undefined}>
                 {byte.toString(16).padStart(2, "0")}
@@ -134,24 +154,24 @@ function Bytes(props: {
           })}
         </span>
         <b>{bytes && [...bytes].map((it) => (it >= 32 && it < 127 ? String.fromCharCode(it) : "·")).join("")}</b>
-        <em>{named.join(" ")}</em>
+        <em>{named(offset).join(" ")}</em>
       </div>
     );
   };
   const seen = (first: number, last: number) => {
-    const size = Math.max(0, extent(region) - 1);
-    const [from, to] = [first * ROW, Math.min(size, last * ROW + ROW - 1)];
-    now.need(from, to);
-    before.need(from, to);
+    sight.current = [first * ROW, Math.min(Math.max(0, size - 1), last * ROW + ROW - 1)];
+    need(here.step, sight.current);
+    if (since !== undefined) need(since, sight.current);
   };
   return (
     <Virtual
       class="bytes-list"
       label={`Bytes of the ${region.name}`}
-      rows={Math.ceil(extent(region) / ROW)}
+      rows={Math.ceil(size / ROW)}
       at={at}
       when={`${here.step} ${base} ${props.spot.round}`}
       row={row}
+      state={state}
       seen={seen}
     />
   );
@@ -210,12 +230,14 @@ function Fields({ subject, step, look }: { subject: Subject; step: number; look:
   const PART = 500;
   const [total, setTotal] = useState(PART);
   const [error, setError] = useState("");
-  const parts = useParts(`${subject.name} ${step}`, PART, async (part) => {
+  const of = `${subject.name} ${step}`;
+  const parts = useParts<FieldOf[]>(PART);
+  const load = async (part: number) => {
     const it = await ask<{ fields: FieldOf[]; total: number; error: string | null }>(subject, "input", { step, from: part * PART });
     setTotal(it.total);
     setError(it.error ?? "");
     return it.fields;
-  });
+  };
   return (
     <>
       <Virtual
@@ -223,9 +245,9 @@ function Fields({ subject, step, look }: { subject: Subject; step: number; look:
         label="Fields of the input"
         rows={total}
         when={step}
-        seen={parts.need}
+        seen={(first, last) => parts.need(of, first, last, each(load))}
         row={(index) => {
-          const it = parts.part(index)?.[index % PART];
+          const it = parts.part(of, index)?.[index % PART];
           return (
             <div key={index} class="field-row">
               {it && (

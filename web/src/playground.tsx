@@ -12,7 +12,7 @@ import { EXAMPLES } from "./examples";
 import { count, counted, learnName } from "./format";
 import { InstructionForm } from "./playform";
 import { inputFile, instructionOf, packed, type Play, PROGRAM_ID, unpacked, VERSIONS } from "./playstate";
-import { param, setParam, views } from "./router";
+import { address, param, setParam, views } from "./router";
 import { answerLocally } from "./rpc";
 import type { Subject } from "./steps";
 import { toggleTheme } from "./theme";
@@ -220,7 +220,7 @@ function Tools(props: {
           <button onClick={save} disabled={!props.ran?.run}>
             Save .so
           </button>
-          <button onClick={() => copy("Address", () => location.href)}>Share</button>
+          <button onClick={() => copy("Address", address)}>Share</button>
         </>
       )}
       <button onClick={() => copy("Instruction", () => inputFile(play))} title="The file for `selkie run --input`">

@@ -74,7 +74,7 @@ test("the newest transactions are listed and filtered", async (context) => {
   await page.getByRole("button", { name: "Failed" }).click();
   await row(page, scene.memo).waitFor({ state: "detached" });
   assert.equal(await page.locator("[data-row]").count(), 3);
-  assert.match(page.url(), /failed=1/);
+  await page.waitForURL(/failed=1/);
 });
 
 test("a transaction appears when it lands, unless the list is paused", async (context) => {
@@ -167,7 +167,7 @@ test("the debugger begins at the line that failed, and goes back and forth", asy
   assert.equal(Number(await step.inputValue()), run.cause);
   await page.getByRole("button", { name: "Step, back" }).click();
   await source.locator(".here").getByText("if paid != pool {").waitFor();
-  assert.match(page.url(), /step=\d+/);
+  await page.waitForURL(/step=\d+/);
   await page.getByRole("combobox", { name: "Step by" }).selectOption("instruction");
   await page.keyboard.press("Escape");
   for (const [press, question] of [["s", { to: "in" }], ["S", { to: "in", back: true }], ["n", { to: "over" }], ["o", { to: "out" }]]) {
@@ -310,7 +310,7 @@ test("a program shows functions with compute units, covered lines, upgrades and 
   assert.ok(blocks.length > 1);
   await page.locator(".graph .block").nth(blocks.length - 1).waitFor();
   assert.equal(await page.locator(".graph .edge").count(), blocks.flatMap((it) => it.to.filter((to) => blocks.some((block) => block.pc === to))).length);
-  assert.match(page.url(), /graph=\d+/);
+  await page.waitForURL(/graph=\d+/);
 });
 
 test("an Anchor program's instructions, accounts and errors have the names of its description", async (context) => {

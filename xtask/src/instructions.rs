@@ -4,7 +4,8 @@
 //! versions even on a busy machine. Valgrind's callgrind counts in [`COUNTED`] alone. Each row runs
 //! twice, the second time with [`REPETITIONS`]; the difference leaves only those.
 //!
-//! `--check` compares counts with those that the repository keeps ([`guard`]).
+//! `--check` compares counts with those that the repository keeps ([`guard`]): of what the tests have
+//! compiled, so that CI has nothing more to compile, or of optimised builds.
 //!
 //! With `--arm64` the rows also run in an emulator of that processor, which counts the same: Arm64's
 //! count, this machine's, and their ratio.
@@ -12,14 +13,17 @@
 mod guard;
 
 use std::{
-    env,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{output, ports, print, repository, toolchains::provide};
+use crate::{
+    output, ports, print, repository,
+    steps::{built, cargo_command, lint_while_compiling},
+    toolchains::provide,
+};
 
 /// The function in which both benchmarks run all measured work of Selkie.
 const COUNTED: &str = "*time_selkie*";
@@ -31,21 +35,59 @@ const REPETITIONS: u64 = 100;
 const USAGE: &str = "\
 usage: cargo xtask instructions bench|bench-svm [--engine jit|interpreter] [ROW...]
        cargo xtask instructions bench --arm64 [--engine jit|interpreter] [ROW...]
-       cargo xtask instructions --check [--all]
-       cargo xtask instructions --accept [ROW...]
+       cargo xtask instructions --check [--optimised|--all]
+       cargo xtask instructions --accept [BENCHMARK [ROW...]]
 
---check   compare with testdata/instructions.tsv: those rows that stand for the others, or all
---accept  write what these rows, or all, execute today to that file";
+--check   compare with testdata/instructions.tsv those rows that stand for the others: of the build
+          that CI's tests use, of optimised builds, or all rows of all
+--accept  write what a benchmark's rows, or all, execute today to that file
 
-/// The benchmarks: folder, and name of the program.
-const BENCHMARKS: &[(&str, &str)] = &[("bench", "selkie-bench"), ("bench-svm", "selkie-bench-svm")];
+The build that CI's tests use is the benchmark `unoptimised`. Its counts need the environment that
+.ci/run sets (CARGO_INCREMENTAL=0, CARGO_PROFILE_DEV_DEBUG=false).";
+
+/// A benchmark as it is built.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    /// From the root of the repository.
+    folder: &'static str,
+    program: &'static str,
+    build: Build,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Build {
+    /// `--release`, in a workspace of its own.
+    Own,
+    /// As figures are measured, in the product's workspace.
+    Figures,
+    /// As the tests are: CI has compiled it. Counts follow the same changes, of more instructions.
+    Tests,
+}
+
+const fn kind(
+    name: &'static str,
+    folder: &'static str,
+    program: &'static str,
+    build: Build,
+) -> Kind {
+    Kind { name, folder, program, build }
+}
+
+/// The benchmarks.
+const BENCHMARKS: &[Kind] = &[
+    kind("bench", "bench", "selkie-bench", Build::Own),
+    kind("bench-svm", "bench-svm", "selkie-bench-svm", Build::Figures),
+    kind("unoptimised", "bench-svm", "selkie-bench-svm", Build::Tests),
+];
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let Some((name, arguments)) = arguments.split_first() else { bail!(USAGE) };
     match (name.as_str(), arguments) {
-        ("--check", []) => return guard::check(false),
-        ("--check", [all]) if all == "--all" => return guard::check(true),
+        ("--check", []) => return guard::check(guard::Extent::Tests),
+        ("--check", [it]) if it == "--optimised" => return guard::check(guard::Extent::Optimised),
+        ("--check", [it]) if it == "--all" => return guard::check(guard::Extent::All),
         ("--accept", rows) => return guard::accept(rows),
         _ => {}
     }
@@ -95,31 +137,41 @@ struct Benchmark {
 }
 
 impl Benchmark {
-    /// Builds the benchmark in a folder of the repository, for this machine.
+    /// Builds a benchmark for this machine.
     fn named(name: &str, engine: &str) -> Result<Self> {
-        let benchmark = BENCHMARKS.iter().find(|(folder, _)| *folder == name);
-        let (folder, program) = benchmark.context(USAGE)?;
-        Self::build(&repository().join(folder), program, engine, None)
+        let kind = BENCHMARKS.iter().find(|it| it.name == name).context(USAGE)?;
+        let folder = repository().join(kind.folder);
+        let program = match kind.build {
+            Build::Own => return Self::build(&folder, kind.program, engine, None),
+            Build::Figures => {
+                let profile = ["build", "--profile", "lto", "--locked", "--package", kind.program];
+                let mut cargo = cargo_command();
+                cargo
+                    .args(profile)
+                    .args(["--bin", kind.program])
+                    .env("CARGO_PROFILE_LTO_STRIP", "none");
+                output(&mut cargo)?;
+                repository().join("target/lto").join(kind.program)
+            }
+            Build::Tests => {
+                // The compiler's linting driver optimises less.
+                lint_while_compiling();
+                built(kind.program)?
+            }
+        };
+        Ok(Self { folder, name: kind.program, program, engine: engine.into() })
     }
 
-    /// Builds a benchmark, for a target or for this machine.
+    /// Builds a benchmark in a workspace of its own, for a target or for this machine.
     fn build(
         folder: &Path,
         program: &'static str,
         engine: &str,
         target: Option<&str>,
     ) -> Result<Self> {
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.args([
-            "build",
-            "--release",
-            "--locked",
-            "--target-dir",
-            "target",
-            "--bin",
-            program,
-        ]);
+        let mut command = cargo_command();
+        let target_dir = ["build", "--release", "--locked", "--target-dir", "target"];
+        command.args(target_dir).args(["--bin", program]);
         let mut built = folder.join("target");
         if let Some(target) = target {
             let linker = format!("CARGO_TARGET_{}_LINKER", target.replace('-', "_").to_uppercase());

@@ -14,6 +14,7 @@ mod fuzz;
 mod gdb;
 mod instructions;
 mod links;
+mod locks;
 mod matrix;
 mod modules;
 mod names;

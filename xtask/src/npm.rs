@@ -109,6 +109,9 @@ fn native_package(
     let (profile, built) = if is_quick { ("dev", "debug") } else { ("release", "release") };
     let workspace = repository().join("compat");
     let mut cargo = platform.cargo(&workspace, Product::Library)?;
+    if platform.is_windows() {
+        cargo.env("LIBNODE_PATH", empty_node_library()?);
+    }
     cargo.args(["--locked", "--ignore-rust-version", "--profile", profile]).args(PACKAGE);
     let strip = format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase());
     succeed(cargo.env("CARGO_TARGET_DIR", peers::target()).env(strip, "symbols"))?;
@@ -142,6 +145,17 @@ fn native_package(
     fs::write(target.join("README.md"), title)?;
     copy_licences(&target)?;
     pack(&target, packages)
+}
+
+/// Returns a folder with a library of node without any functions. With GCC for Windows, napi's build scripts
+/// ask for one, although the functions are looked up when node loads the module.
+fn empty_node_library() -> Result<PathBuf> {
+    let folder = repository().join("target/npm/libnode");
+    fs::create_dir_all(&folder)?;
+    // The scripts look for the first, the linker takes the second: an archive without members.
+    fs::write(folder.join("libnode.dll"), "")?;
+    fs::write(folder.join("libnode.dll.a"), "!<arch>\n")?;
+    Ok(folder)
 }
 
 /// Packs the package without a native part. It names those of all platforms.

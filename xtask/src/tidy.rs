@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     figures::{self, Workspace},
     files::Files,
-    links, names, output, ratchets, repository, say,
+    links, locks, names, output, ratchets, repository, say,
     source::Function,
 };
 
@@ -101,6 +101,7 @@ const RULES: &[Rule] = &[
     state_is_passed,
     errors_are_types,
     names_are_one_concept,
+    lock_files_are_current,
     paths_exist,
     names_exist,
     links_lead_somewhere,
@@ -344,6 +345,11 @@ fn words_before(code: &str, form: &str) -> bool {
 /// A type's name is that of one concept.
 fn names_are_one_concept(repository: &Repository) -> Vec<String> {
     names::findings(&repository.files)
+}
+
+/// Builds do not change lock files.
+fn lock_files_are_current(repository: &Repository) -> Vec<String> {
+    locks::findings(&repository.files)
 }
 
 /// The files and folders that documents name exist.

@@ -22,18 +22,6 @@ use crate::{
     sysvars, time,
 };
 
-/// The sysvars that programs can read by syscall.
-const SYSVARS: [Pubkey; 8] = [
-    sysvar::clock::ID,
-    sysvar::epoch_schedule::ID,
-    sysvar::epoch_rewards::ID,
-    sysvar::rent::ID,
-    sysvar::slot_hashes::ID,
-    sysvar::stake_history::ID,
-    sysvar::last_restart_slot::ID,
-    sysvar::recent_blockhashes::ID,
-];
-
 /// The head of a slot under construction.
 pub(crate) struct Advance<'h, A> {
     pub(crate) before: &'h Head,
@@ -305,7 +293,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
     /// Decodes the sysvars from their accounts.
     fn sysvars(&self) -> Sysvars {
         let mut sysvars = Sysvars::empty();
-        for id in SYSVARS {
+        for id in Sysvars::ids() {
             if let Some(account) = self.account(&id) {
                 // An account with invalid data counts as missing.
                 let _ = sysvars.set(id, selkie_svm::ReadableAccount::data(&account));

@@ -146,7 +146,7 @@ impl FuzzFile {
         for (index, text) in self.transactions.iter().enumerate() {
             let read = || {
                 let wire = BASE64_STANDARD.decode(text).map_err(|error| error.to_string())?;
-                let transaction = Transaction::from_wire(&wire, svm.features());
+                let transaction = Transaction::from_wire(&wire, svm.rules());
                 let transaction = transaction.map_err(|it| it.to_string())?;
                 let case = svm.case(&transaction.into_inner());
                 case.instructions().map_err(|error| error.to_string())

@@ -260,7 +260,8 @@ impl Segment {
 
 fn decode(text: &str, bank: &Bank) -> Result<Transaction, Malformed> {
     let wire = BASE64_STANDARD.decode(text).map_err(|error| format!("no base64: {error}"))?;
-    Ok(Transaction::from_wire(&wire, bank.features()).map_err(|error| error.to_string())?)
+    Ok(Transaction::from_wire(&wire, bank.environment().rules())
+        .map_err(|error| error.to_string())?)
 }
 
 fn freeze(bank: &Bank, blockhash: Option<Hash>) -> Result<Hash, Malformed> {

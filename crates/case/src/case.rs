@@ -154,12 +154,12 @@ impl Case {
     /// Returns the transaction as the runtime takes it, or why it does not; `None` for instructions outside
     /// of one.
     pub(crate) fn sanitized(&self) -> Option<Result<Transaction, TransactionError>> {
-        let features = self.environment.features;
+        let rules = self.environment.rules();
         match &self.input {
             Input::Transaction(it) => {
-                Some(Transaction::of(it.clone(), features).map_err(|rejected| rejected.error))
+                Some(Transaction::of(it.clone(), rules).map_err(|rejected| rejected.error))
             }
-            Input::Wire(wire) => Some(Transaction::from_wire(wire, features)),
+            Input::Wire(wire) => Some(Transaction::from_wire(wire, rules)),
             Input::Instructions { .. } => None,
         }
     }

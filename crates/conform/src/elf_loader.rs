@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use selkie_elf::Executable;
-use selkie_fixture::{ElfEffects, ElfFixture, Fixture};
+use selkie_fixture::{ElfFixture, Fixture, Recorded};
 use selkie_isa::layout::{BYTECODE_START, SLOT_BYTES};
 use serde::Deserialize;
 use serde_json::Value;
@@ -96,8 +96,8 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     check.finish()
 }
 
-/// Loads a fixture's file and compares the result with the recorded one. Fixtures record whether the
-/// file was rejected, but not the error.
+/// Loads a fixture's file and compares the result with the recorded one. Those of December 2024 record whether
+/// the file was rejected, but not the error.
 pub(crate) fn judge_recorded(
     fixture: &ElfFixture,
     context: &Context,
@@ -106,16 +106,18 @@ pub(crate) fn judge_recorded(
     let profile = context.profile("mainnet", input.is_deployed)?;
     let mut check = Check::default();
     let loaded = selkie_elf::load(&input.bytes, &profile.environment);
-    check.same("loads", *expected != ElfEffects::default(), loaded.is_ok());
-    if let (Ok(executable), false) = (&loaded, *expected == ElfEffects::default()) {
-        let functions: BTreeSet<_> =
-            executable.functions().iter().map(|(_, it)| u64::from(it.pc)).collect();
+    match (expected.error, &loaded) {
+        (Some(error), Err(found)) => check.same("err", error, found.discriminant() + 1),
+        _ => check.same("loads", !expected.is_rejected(), loaded.is_ok()),
+    }
+    if let (Ok(executable), false) = (&loaded, expected.is_rejected()) {
         let text = executable.text_vaddr() - BYTECODE_START;
-        check.same("rodata", xxh64(&expected.rodata), xxh64(&executable.read_only().bytes));
+        let hash = |it: &Recorded| it.bytes().map_or_else(|| it.hash(), xxh64);
+        check.same("rodata", hash(&expected.rodata), xxh64(&executable.read_only().bytes));
         check.same("text_cnt", expected.text_slots, (executable.text().len() / SLOT_BYTES) as u64);
         check.same("text_off", expected.text_offset, text);
         check.same("entry_pc", expected.entry_pc, u64::from(executable.entry_pc()));
-        check.same("calldests", expected.functions.iter().copied().collect(), functions);
+        check.same("calldests", hash(&expected.functions), xxh64(&destinations(executable)));
     }
     check.finish()
 }
@@ -141,11 +143,14 @@ impl Vector {
     }
 }
 
+/// Returns the slots where functions begin: ascending, eight little-endian bytes each.
+fn destinations(executable: &Executable) -> Vec<u8> {
+    let slots: BTreeSet<u32> = executable.functions().iter().map(|(_, it)| it.pc).collect();
+    slots.iter().flat_map(|&pc| u64::from(pc).to_le_bytes()).collect()
+}
+
 fn compare_loaded(check: &mut Check, expected: &Expected, executable: &Executable) {
     let (text, read_only) = (executable.text(), &executable.read_only().bytes);
-    let destinations: BTreeSet<u32> = executable.functions().iter().map(|(_, it)| it.pc).collect();
-    let destinations: Vec<u8> =
-        destinations.iter().flat_map(|&pc| u64::from(pc).to_le_bytes()).collect();
     // Unlike the other hashes, that of an empty text is written as 0.
     let text_hash = if text.is_empty() { 0 } else { xxh64(text) };
     check.equal("rodata_hash", expected.rodata_hash, Hex64(xxh64(read_only)));
@@ -153,7 +158,7 @@ fn compare_loaded(check: &mut Check, expected: &Expected, executable: &Executabl
     check.same("text_cnt", expected.text_cnt, text.len() / SLOT_BYTES);
     check.same("text_off", expected.text_off, executable.text_vaddr() - BYTECODE_START);
     check.same("entry_pc", expected.entry_pc, executable.entry_pc());
-    check.equal("calldests_hash", expected.calldests_hash, Hex64(xxh64(&destinations)));
+    check.equal("calldests_hash", expected.calldests_hash, Hex64(xxh64(&destinations(executable))));
     check.same("sbpf", expected.sbpf, executable.version() as u8);
     let verified = selkie_vm::verify(executable);
     check.same(

@@ -1,16 +1,16 @@
 //! The instruction of a fixture, processed as the only one of its transaction.
 
 use selkie_case::{Case, Input, RunMemory, firedancer::instruction_case};
-use selkie_fixture::{Instruction as Given, InstructionEffects};
+use selkie_fixture::{Instruction as Given, InstructionEffects, Recorded};
 use selkie_svm::{
     Account, FeatureSet, Instruction, InstructionError, Processed, ProgramCache, Pubkey,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    BadVector, Check, Context, Verdict, message, runtime,
-    vector::{Hex, Hex64, Key, hex, xxh64},
+    BadVector, Check, Context, Verdict, message,
+    vector::{Hex, Hex64, Key},
 };
 
 /// The expected result of an instruction.
@@ -22,32 +22,54 @@ pub(crate) struct Expected {
     pub(crate) custom: u32,
     pub(crate) cu_left: u64,
     pub(crate) accounts: Vec<State>,
-    pub(crate) ret: Hex,
+    #[serde(deserialize_with = "recorded")]
+    pub(crate) ret: Recorded,
 }
 
-/// An expected account: address, lamports, owner, executable flag, length and hash of its data.
+fn recorded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Recorded, D::Error> {
+    Hex::deserialize(deserializer).map(|bytes| bytes.0.into())
+}
+
+/// An expected account: address, lamports, owner, executable flag, length and hash of its data. The length is
+/// not known if a fixture has the hash only.
 #[derive(Clone, PartialEq, Eq, Deserialize, Debug)]
-pub(crate) struct State(Key, u64, Key, bool, usize, Hex64);
+pub(crate) struct State(Key, u64, Key, bool, Option<usize>, Hex64);
 
 impl State {
     pub(crate) fn new(address: Pubkey, account: &Account) -> Self {
-        let data = &account.data;
-        let hash = if data.is_empty() { 0 } else { xxh64(data) };
-        let (key, owner) = (Key(address), Key(account.owner));
-        Self(key, account.lamports, owner, account.executable, data.len(), Hex64(hash))
+        Self::recorded(&selkie_fixture::Account {
+            address,
+            lamports: account.lamports,
+            data: account.data.clone().into(),
+            owner: account.owner,
+            executable: account.executable,
+            rent_epoch: account.rent_epoch,
+        })
+    }
+
+    /// Returns the state that a fixture records.
+    pub(crate) fn recorded(account: &selkie_fixture::Account<Recorded>) -> Self {
+        let (key, owner) = (Key(account.address), Key(account.owner));
+        let (len, hash) = (account.data.bytes().map(<[u8]>::len), account.data.hash());
+        Self(key, account.lamports, owner, account.executable, len, Hex64(hash))
+    }
+
+    /// Returns the state without the length of the data, if that is unknown here.
+    fn like(mut self, other: &Self) -> Self {
+        self.4 = self.4.filter(|_| other.4.is_some());
+        self
     }
 }
 
 impl Expected {
     /// Returns the recorded result of a fixture.
     pub(crate) fn recorded(effects: &InstructionEffects) -> Self {
-        let state = |it: &selkie_fixture::Account| State::new(it.address, &runtime::account(it).1);
         Self {
             result: effects.result,
             custom: effects.custom_error,
             cu_left: effects.compute_units_left.unwrap_or_default(),
-            accounts: effects.accounts.iter().map(state).collect(),
-            ret: Hex(effects.return_data.clone()),
+            accounts: effects.accounts.iter().map(State::recorded).collect(),
+            ret: effects.return_data.clone(),
         }
     }
 }
@@ -101,6 +123,11 @@ pub(crate) fn after(processed: &Processed, key: &Pubkey) -> Option<State> {
     Some(State::new(*key, &account.unwrap_or_default().into()))
 }
 
+/// Returns what the instruction returned.
+pub(crate) fn returned(processed: &Processed) -> Recorded {
+    processed.return_data.as_ref().map(|it| it.data.clone()).unwrap_or_default().into()
+}
+
 /// Processes the instruction and compares its result, the compute units left, the return data
 /// and, if it is to succeed, the accounts. Compute units are not compared with those of another build of
 /// its program.
@@ -127,12 +154,11 @@ pub(crate) fn judge(
             let left = processed.compute_unit_limit.saturating_sub(processed.compute_units);
             check.same("cu_left", expected.cu_left, left);
         }
-        let returned = processed.return_data.as_ref().map_or(&[][..], |it| &it.data);
-        check.same("ret", hex(&expected.ret.0), hex(returned));
+        check.same("ret", &expected.ret, &returned(processed).like(&expected.ret));
         // Changes of a failed instruction are rolled back, and differ between implementations.
         if expected.result == 0 {
             for state in &expected.accounts {
-                let got = after(processed, &state.0.0);
+                let got = after(processed, &state.0.0).map(|it| it.like(state));
                 check.same(&format!("account {}", state.0.0), Some(state), got.as_ref());
             }
         }

@@ -10,8 +10,6 @@ use crate::{
     BadVector, Check, Context, Verdict,
     features::FeatureIds,
     instr::{self, State},
-    runtime,
-    vector::hex,
 };
 
 /// The programs of the fixtures, with the name of an ELF file for each.
@@ -50,14 +48,12 @@ pub(crate) fn judge(fixture: &InstructionFixture, context: &Context) -> Result<V
             r0 => error::from_return_value(r0).map_or(Ok(()), Err),
         };
         check.same("program_result", result, instr::error(processed).cloned().map_or(Ok(()), Err));
-        let returned = processed.return_data.as_ref().map_or(&[][..], |it| &it.data);
-        check.same("return_data", hex(&expected.return_data), hex(returned));
+        check.same("return_data", &expected.return_data, &instr::returned(processed));
         for given in &expected.accounts {
-            let (address, account) = runtime::account(given);
+            let expected = State::recorded(given);
             // Accounts outside of the instruction do not change.
-            let got =
-                instr::after(processed, &address).unwrap_or_else(|| State::new(address, &account));
-            check.same(&format!("account {address}"), State::new(address, &account), got);
+            let got = instr::after(processed, &given.address).unwrap_or_else(|| expected.clone());
+            check.same(&format!("account {}", given.address), expected, got);
         }
     })?;
     check.finish()

@@ -121,11 +121,13 @@ impl Prototype {
             }
         };
         replace(&mut input.program_id);
-        for account in input.accounts.iter_mut().chain(&mut output.accounts) {
-            replace(&mut account.address);
-            replace(&mut account.owner);
-            if account.address == loader {
-                account.owner = NATIVE_LOADER;
+        let inputs = input.accounts.iter_mut().map(|it| (&mut it.address, &mut it.owner));
+        let outputs = output.accounts.iter_mut().map(|it| (&mut it.address, &mut it.owner));
+        for (address, owner) in inputs.chain(outputs) {
+            replace(address);
+            replace(owner);
+            if *address == loader {
+                *owner = NATIVE_LOADER;
             }
         }
         if let Some(number) = input.data.first_mut()

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use selkie_case::Case;
 use selkie_svm::{
-    Account, Environment, FeatureSet, ProgramEntry, Pubkey, Release, Sysvars,
-    program_cache::ProgramCache,
+    Environment, FeatureSet, ProgramEntry, Release, Sysvars, program_cache::ProgramCache,
 };
 
 /// Returns an environment with these features and sysvars, of the release that made the vectors.
@@ -27,16 +26,4 @@ pub(crate) fn load_programs(case: &mut Case) {
         .collect();
     let environment = Arc::make_mut(&mut case.environment);
     programs.into_iter().for_each(|(key, program)| environment.programs.insert(key, program));
-}
-
-/// Converts an account of a fixture. Its rent epoch is ignored: all accounts have the same today.
-pub(crate) fn account(given: &selkie_fixture::Account) -> (Pubkey, Account) {
-    let account = Account {
-        lamports: given.lamports,
-        data: given.data.clone(),
-        owner: given.owner,
-        executable: given.executable,
-        rent_epoch: u64::MAX,
-    };
-    (given.address, account)
 }

@@ -2,11 +2,11 @@
 
 use core::fmt;
 
+pub use selkie_fixture::xxh64;
 use selkie_svm::{Account, Pubkey};
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use twox_hash::XxHash64;
 
 /// Bytes, encoded in hex.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -121,12 +121,6 @@ pub fn file_name(value: &Value) -> Option<String> {
         Value::String(name) => Some(name.trim_start_matches("0x").to_owned()),
         _ => None,
     }
-}
-
-/// Returns the XXH64 hash with seed 0.
-#[must_use]
-pub fn xxh64(bytes: &[u8]) -> u64 {
-    XxHash64::oneshot(0, bytes)
 }
 
 /// Returns the 64-bit FNV-1a hash.

@@ -44,7 +44,7 @@ fn instruction() -> InstructionFixture {
         features: vec![],
     };
     let effects = InstructionEffects {
-        accounts: accounts(7, 13),
+        accounts: accounts(7, 13).into_iter().map(Into::into).collect(),
         compute_units_left: Some(COMPUTE_UNITS - 150),
         ..InstructionEffects::default()
     };
@@ -67,7 +67,7 @@ fn every_effect_of_an_instruction_is_compared() {
         |effects| effects.custom_error = 1,
         |effects| effects.compute_units_left = Some(COMPUTE_UNITS),
         |effects| effects.accounts[1].lamports = 10,
-        |effects| effects.return_data = vec![0],
+        |effects| effects.return_data = vec![0].into(),
     ];
     for change in wrong {
         let mut fixture = instruction();
@@ -231,7 +231,7 @@ fn prototype_of_v4(number: u8) -> InstructionFixture {
         features: vec![],
     };
     // The prototype consumes other numbers of compute units than the loader.
-    let accounts = vec![program(b".ab")];
+    let accounts = vec![program(b".ab").into()];
     let output = InstructionEffects {
         accounts,
         compute_units_left: Some(1),
@@ -244,7 +244,7 @@ fn prototype_of_v4(number: u8) -> InstructionFixture {
 fn fixtures_of_prototypes_are_judged_with_the_loader() {
     assert_eq!(judge(&prototype_of_v4(0).to_firedancer()), Ok(Verdict::Passed));
     let mut wrong = prototype_of_v4(0);
-    wrong.output.accounts[0].data.pop();
+    wrong.output.accounts[0].data = vec![].into();
     assert!(fails(judge(&wrong.to_firedancer())));
     // Truncate once required a new program to sign: only that difference is excused.
     let mut unsigned = prototype_of_v4(1);

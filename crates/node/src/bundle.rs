@@ -133,7 +133,7 @@ impl Node {
         if let Some((blockhash, _)) = replacement {
             transaction.message.set_recent_blockhash(blockhash);
         }
-        let transaction = Transaction::new(transaction, view.features())?;
+        let transaction = Transaction::new(transaction, view.rules())?;
         if options.verify_signatures {
             impersonated.verify(&transaction)?;
         }

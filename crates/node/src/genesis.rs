@@ -6,7 +6,7 @@ use selkie_bank::{Bank, Genesis, LatticeHash, MAINNET_STAKE, Stakes, State, slot
 use selkie_ledger::{Block, Header, Stake};
 use selkie_programs::{Deployed, accounts::WellKnownAccountSet, program_accounts};
 use selkie_svm::{
-    EpochStake, FeatureSet, Transaction,
+    EpochStake, FeatureSet, Rules, Transaction,
     cost::BLOCKHASHES_VALID,
     sysvars::{EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent, minimum_balance},
 };
@@ -172,6 +172,7 @@ pub(crate) fn from_ledger<'b>(
 ) -> State {
     accounts.sort_unstable_by_key(|(key, _)| *key);
     let features = FeatureSet::from_addresses(&header.features);
+    let rules = Rules { features, ..Rules::mainnet() };
     let kept: u64 = blocks.clone().map(|block| block.transactions.len() as u64).sum();
     // Transactions of blocks that were dropped are not known any more, so the blockhashes that they
     // may have used have to expire.
@@ -183,7 +184,7 @@ pub(crate) fn from_ledger<'b>(
     let newest = blocks.rev().take(BLOCKHASHES_VALID);
     let transactions = newest.flat_map(|block| &block.transactions);
     let processed = transactions.filter_map(|landed| {
-        let transaction = Transaction::new(landed.transaction.clone(), features).ok()?;
+        let transaction = Transaction::new(landed.transaction.clone(), rules).ok()?;
         Some((*transaction.blockhash(), transaction.message_hash()))
     });
     let epochs = header.stakes.iter().map(|(epoch, it)| (*epoch, it.clone().into_stake()));

@@ -171,6 +171,7 @@ pub(crate) fn fit_anyway<'a>(
 
 #[cfg(test)]
 mod tests {
+    use selkie_svm::Rules;
     use solana_message::{Message, VersionedMessage};
     use solana_transaction::versioned::VersionedTransaction;
 
@@ -206,7 +207,8 @@ mod tests {
             let message = Message::new(&instructions, Some(&payer));
             let message = VersionedMessage::Legacy(message);
             let transaction = VersionedTransaction::new_unsigned(message);
-            allocated(&Transaction::new(transaction, FeatureSet::all()).unwrap(), FeatureSet::all())
+            let rules = Rules { features: FeatureSet::all(), ..Rules::mainnet() };
+            allocated(&Transaction::new(transaction, rules).unwrap(), rules.features)
         };
         let most = ACCOUNT_BYTES_MAX as u64;
         assert_eq!(of(&[1000, 24]), 1024);

@@ -49,7 +49,7 @@ impl Node {
         let recordings = self.shared().recordings();
         let kept = recordings.find(signature, landed.slot).ok_or(NodeError::NotKept)?;
         let mut case = Case::clone(&kept.case);
-        let transaction = Transaction::new(landed.transaction.clone(), case.environment.features);
+        let transaction = Transaction::new(landed.transaction.clone(), case.environment.rules());
         // Signatures of impersonated signers are not valid.
         case.options.verifies_signatures =
             transaction.is_ok_and(|it| verify_signatures(&it).is_ok());
@@ -97,7 +97,7 @@ impl View {
         if options.replace_blockhash {
             transaction.message.set_recent_blockhash(self.blockhash());
         }
-        let transaction = Transaction::new(transaction, self.features())?;
+        let transaction = Transaction::new(transaction, self.rules())?;
         if options.verify_signatures {
             self.verify(&transaction)?;
         }

@@ -99,7 +99,7 @@ impl Node {
         let impersonated = self.shared().impersonated.read();
         impersonated.unwrap_or_else(PoisonError::into_inner).complete(&mut transaction);
         let transaction =
-            Transaction::new(transaction, view.features()).map_err(SendError::Sanitize)?;
+            Transaction::new(transaction, view.rules()).map_err(SendError::Sanitize)?;
         if !options.skip_preflight
             && let Some(failed) = view.preflight(&transaction)
         {

@@ -12,7 +12,7 @@ use selkie_bank::{
 };
 use selkie_ledger::{LoadedAddresses, Meta};
 use selkie_svm::{
-    Engine, FeatureSet, ProcessOptions, Transaction, TransactionBudget,
+    Engine, FeatureSet, ProcessOptions, Rules, Transaction, TransactionBudget,
     budget::Requests,
     cost::BLOCKHASHES_VALID,
     program_cache::ProgramFile,
@@ -204,7 +204,7 @@ impl View {
         let signers = usize::from(message.header().num_required_signatures);
         let signatures = vec![Signature::default(); signers];
         let transaction = VersionedTransaction { signatures, message: message.clone() };
-        let transaction = Transaction::new(transaction, self.features()).ok()?;
+        let transaction = Transaction::new(transaction, self.rules()).ok()?;
         let mut requests = Requests::default();
         requests.read(&transaction).ok()?;
         let price = self.bank.environment().lamports_per_signature;
@@ -286,6 +286,12 @@ impl View {
         self.bank.features()
     }
 
+    /// Returns the rules of transactions: the active features, and the release.
+    #[must_use]
+    pub fn rules(&self) -> Rules {
+        self.bank.environment().rules()
+    }
+
     /// Simulates a transaction, in the next slot if blocks become final at once.
     #[must_use]
     pub fn simulate(
@@ -299,7 +305,7 @@ impl View {
             transaction.message.set_recent_blockhash(self.blockhash());
             replacement = Some((self.blockhash(), self.last_valid_block_height()));
         }
-        let simulation = match Transaction::new(transaction, self.features()) {
+        let simulation = match Transaction::new(transaction, self.rules()) {
             Ok(transaction) if options.verify_signatures => match self.verify(&transaction) {
                 Ok(()) => self.simulate_sanitized(&transaction),
                 Err(error) => self.dropped(error),

@@ -220,8 +220,9 @@ macro_rules! for_each_ungated {
                 source: "solana-program-runtime 4.5 `invoke_context.rs` (`build_instruction_frame`)",
                 test: "crates/selkie/tests/rules.rs" => "an_unknown_program_precedes_privileges_since_4_5";
             DuplicatesBeforeLocks since V4_5,
-                "an account that is named twice is reported before too many accounts",
-                source: "agave-transaction-view 9 `resolved_transaction_view.rs`",
+                "an account that is named twice is reported before too many accounts, and of version 1 as \
+                 `AccountLoadedTwice` instead of `SanitizeFailure`",
+                source: "solana-runtime-transaction 4.5 `transaction_limits.rs` (`validate_unique_account_keys`)",
                 test: "crates/selkie/tests/rules.rs" => "duplicate_accounts_precede_too_many_since_4_5";
             FinalizingNamesVersion since V4_5,
                 "finalizing a program whose sBPF version can no longer be deployed logs which version is \

@@ -1,7 +1,7 @@
 //! Conversion of transactions and wire bytes to sanitized transactions.
 
 use selkie_svm::{
-    FeatureSet, SignedTransaction,
+    Rules, SignedTransaction,
     transaction::{Rejected, Transaction as Sanitized},
 };
 use solana_signature::Signature;
@@ -14,7 +14,7 @@ pub trait IntoTransaction {
     ///
     /// # Errors
     /// If it is malformed.
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction>;
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction>;
 }
 
 /// A transaction that cannot be decoded or sanitized.
@@ -36,64 +36,64 @@ impl From<Box<Rejected>> for MalformedTransaction {
 /// A transaction whose signatures may be made later, such as that of a receipt.
 impl IntoTransaction for SignedTransaction {
     #[inline]
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        Sanitized::of(self, features).map_err(MalformedTransaction::from)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        Sanitized::of(self, rules).map_err(MalformedTransaction::from)
     }
 }
 
 impl IntoTransaction for &SignedTransaction {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        self.clone().into_transaction(features)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        self.clone().into_transaction(rules)
     }
 }
 
 impl IntoTransaction for VersionedTransaction {
     #[inline]
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        SignedTransaction::from(self).into_transaction(features)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        SignedTransaction::from(self).into_transaction(rules)
     }
 }
 
 impl IntoTransaction for &VersionedTransaction {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        self.clone().into_transaction(features)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        self.clone().into_transaction(rules)
     }
 }
 
 impl IntoTransaction for Transaction {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        VersionedTransaction::from(self).into_transaction(features)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        VersionedTransaction::from(self).into_transaction(rules)
     }
 }
 
 impl IntoTransaction for &Transaction {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        self.clone().into_transaction(features)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        self.clone().into_transaction(rules)
     }
 }
 
-/// A transaction that is already sanitized, under the same features.
+/// A transaction that is already sanitized, under the same rules.
 impl IntoTransaction for Sanitized {
-    fn into_transaction(self, _features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
+    fn into_transaction(self, _rules: Rules) -> Result<Sanitized, MalformedTransaction> {
         Ok(self)
     }
 }
 
 impl IntoTransaction for &[u8] {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        Sanitized::from_wire(self, features)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        Sanitized::from_wire(self, rules)
             .map_err(|error| MalformedTransaction { signature: None, error })
     }
 }
 
 impl IntoTransaction for &Vec<u8> {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        self.as_slice().into_transaction(features)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        self.as_slice().into_transaction(rules)
     }
 }
 
 impl IntoTransaction for Vec<u8> {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
-        self.as_slice().into_transaction(features)
+    fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
+        self.as_slice().into_transaction(rules)
     }
 }

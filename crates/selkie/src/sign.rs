@@ -103,7 +103,7 @@ impl Svm {
             self.unsigned(notes)
         })?;
         signed
-            .into_transaction(self.features())
+            .into_transaction(self.rules())
             .map_err(|malformed| self.dropped(malformed, Vec::new()))
     }
 

@@ -249,7 +249,7 @@ impl Svm {
         inspector: Option<&mut dyn Inspector>,
         receipt: &mut Receipt,
     ) -> KnownBy {
-        let transaction = match transaction.into_transaction(self.environment().features) {
+        let transaction = match transaction.into_transaction(self.environment().rules()) {
             Ok(transaction) => transaction,
             Err(malformed) => {
                 *receipt = self.malformed(malformed);

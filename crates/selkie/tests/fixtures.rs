@@ -183,7 +183,7 @@ fn replay_compares_every_recorded_effect() {
         (&wrong, |it| it.instruction_error += 1),
         (&wrong, |it| it.instruction_index += 1),
         (&wrong, |it| it.custom_error += 1),
-        (&right, |it| it.return_data.push(0)),
+        (&right, |it| it.return_data = vec![0].into()),
         (&right, |it| it.compute_units += 1),
         (&right, |it| it.fees = Some((5_000, 1))),
         (&right, |it| it.loaded_bytes += 1),

@@ -101,6 +101,37 @@ fn an_unknown_program_precedes_privileges_since_4_5() {
     }
 }
 
+/// Returns a transfer in a message of version 1, with the payer's address a second time.
+fn doubled_v1(payer: &Keypair, svm: &Svm) -> selkie::VersionedTransaction {
+    use selkie::message::v1;
+
+    let payer = payer.pubkey();
+    let pay = system::transfer(&payer, &Pubkey::new_from_array([9; 32]), 1);
+    let blockhash = svm.latest_blockhash();
+    let config = v1::TransactionConfig::default();
+    let mut message =
+        v1::Message::try_compile_with_config(&payer, &[pay], blockhash, config).unwrap();
+    message.account_keys.push(payer);
+    message.header.num_readonly_unsigned_accounts += 1;
+    selkie::VersionedTransaction {
+        signatures: vec![Default::default()],
+        message: selkie::VersionedMessage::V1(message),
+    }
+}
+
+#[test]
+fn duplicate_accounts_of_version_1_are_named_since_4_5() {
+    for (release, expected) in [
+        (Release::V4_4, TransactionError::SanitizeFailure),
+        (Release::V4_5, TransactionError::AccountLoadedTwice),
+    ] {
+        let (svm, payer) = with_payer(release);
+        let transaction = doubled_v1(&payer, &svm);
+        let failed = svm.with_signature_checks(false).send(transaction).unwrap_err();
+        assert_eq!(failed.error, expected, "{release}");
+    }
+}
+
 #[test]
 fn duplicate_accounts_precede_too_many_since_4_5() {
     use selkie::{Message, VersionedMessage};

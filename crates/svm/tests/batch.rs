@@ -8,8 +8,8 @@ use common::key;
 use proptest::prelude::*;
 use selkie_svm::{
     Account, AccountSharedData, BatchWorkspace, BlockhashQueue, Builtin, ChainState, Environment,
-    FeatureSet, InstructionError, Loader, ProcessOptions, Processed, ProgramCache, Pubkey,
-    Transaction, Workspace, process, process_batch, process_batch_into, sysvars::Clock,
+    InstructionError, Loader, ProcessOptions, Processed, ProgramCache, Pubkey, Rules, Transaction,
+    Workspace, process, process_batch, process_batch_into, sysvars::Clock,
 };
 use solana_hash::Hash;
 use solana_keypair::{Keypair, Signer};
@@ -152,7 +152,7 @@ fn use_table(payer: u8, what: TableUse, salt: u8) -> Transaction {
         }),
     };
     let transaction = VersionedTransaction::new_unsigned(message);
-    Transaction::new(transaction, FeatureSet::mainnet()).unwrap()
+    Transaction::new(transaction, Rules::mainnet()).unwrap()
 }
 
 /// Programs, each with its data, and payers.
@@ -206,7 +206,7 @@ fn use_program(payer: u8, place: u8, replace_by: Option<u8>, salt: u8) -> Transa
         account_keys: keys,
     };
     let transaction = VersionedTransaction::new_unsigned(VersionedMessage::Legacy(message));
-    Transaction::new(transaction, FeatureSet::mainnet()).unwrap()
+    Transaction::new(transaction, Rules::mainnet()).unwrap()
 }
 
 /// Accounts that belong to the mixer, and payers.
@@ -280,7 +280,7 @@ fn transaction_of(kind: Kind, payer: u8, from: u8, to: u8, seen: u8, salt: u8) -
         instructions,
     };
     let transaction = VersionedTransaction::new_unsigned(VersionedMessage::Legacy(message));
-    Transaction::new(transaction, FeatureSet::mainnet()).unwrap()
+    Transaction::new(transaction, Rules::mainnet()).unwrap()
 }
 
 /// Returns options that verify signatures if the transactions are signed.
@@ -496,7 +496,7 @@ fn signatures_are_verified_as_one_by_one() {
         if salt % 3 == 2 {
             signed.signatures[0] = Signature::from([salt; 64]);
         }
-        Transaction::new(signed, FeatureSet::mainnet()).unwrap()
+        Transaction::new(signed, Rules::mainnet()).unwrap()
     };
     let transactions: Vec<_> = (0..60).map(sign).collect();
     let (expected, store_expected) = one_by_one(&transactions, store.clone());

@@ -20,7 +20,7 @@ use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 use solana_sdk_ids::{address_lookup_table, sysvar};
 use solana_svm::transaction_processing_result::ProcessedTransaction;
-use solana_svm_callback::{InvokeContextCallback, TransactionProcessingCallback};
+use solana_svm_callback::InvokeContextCallback;
 use solana_svm_transaction::svm_message::{SVMMessage, SVMStaticMessage};
 use solana_transaction_error::AddressLoaderError;
 
@@ -159,12 +159,6 @@ fn loader_error(error: AddressLookupError) -> AddressLoaderError {
         AddressLookupError::InvalidAccountOwner => AddressLoaderError::InvalidAccountOwner,
         AddressLookupError::InvalidAccountData => AddressLoaderError::InvalidAccountData,
         AddressLookupError::InvalidLookupIndex => AddressLoaderError::InvalidLookupIndex,
-    }
-}
-
-impl TransactionProcessingCallback for Bank<'_> {
-    fn get_account_shared_data(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.shared(key)
     }
 }
 

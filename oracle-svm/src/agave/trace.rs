@@ -10,7 +10,7 @@ use solana_program_runtime::{
     invoke_context::{EnvironmentConfig, InvokeContext},
     loaded_programs::{ProgramCacheForTxBatch, ProgramRuntimeEnvironments},
     program_cache_entry::{ProgramCacheEntry, ProgramCacheEntryType},
-    solana_sbpf::{program::BuiltinProgram, vm::Config},
+    solana_sbpf::program::BuiltinProgram,
 };
 use solana_svm::account_loader::update_rent_exempt_status_for_account;
 use solana_svm_timings::ExecuteTimings;
@@ -41,7 +41,7 @@ pub(crate) struct Traced {
 /// Returns the environment with register traces. Agave's own switch for them is also one for labels, and
 /// to look for those makes the engine panic if a file has no section headers.
 pub(super) fn with_traces(programs: &ProgramRuntimeEnvironment) -> ProgramRuntimeEnvironment {
-    let config = Config { enable_register_tracing: true, ..programs.get_config().clone() };
+    let config = release::with_traces(programs.get_config().clone());
     let mut traced = BuiltinProgram::new_loader(config);
     for (_, (name, function)) in programs.get_function_registry().iter() {
         let name = std::str::from_utf8(name).expect("names of syscalls are text");

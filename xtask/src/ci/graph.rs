@@ -13,7 +13,7 @@ use crate::{output, repository, steps::cargo_command};
 
 /// The folders of the workspaces; the product's is the first.
 const WORKSPACES: &[&str] =
-    &["", "bench", "bench-node", "bench-svm", "compat", "fuzz", "oracle-bank", "oracle-svm"];
+    &["", "bench", "bench-node", "compat", "fuzz", "oracle-bank", "oracle-svm"];
 
 /// What every check depends on.
 const EVERYTHING: &[&str] =

@@ -18,7 +18,7 @@ use crate::{
 const WORKSPACES: &[&str] = &[
     "bench",
     "bench-node",
-    "bench-svm",
+    "bench-svm/peer",
     "bindings/js",
     "compat",
     "fuzz",
@@ -29,7 +29,7 @@ const WORKSPACES: &[&str] = &[
 ];
 
 /// Those that measure, fuzz and try clients, most of them with others' crates, whose check takes minutes.
-const TOOLS: &[&str] = &["bench", "bench-node", "bench-svm", "fuzz", "tests/clients/rust"];
+const TOOLS: &[&str] = &["bench", "bench-node", "bench-svm/peer", "fuzz", "tests/clients/rust"];
 
 pub(super) fn format(_: &Setting) -> Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
@@ -233,6 +233,17 @@ pub(super) fn oracle_svm(setting: &Setting) -> Result<()> {
 
 pub(super) fn oracle_svm_long(_: &Setting) -> Result<()> {
     succeed(agave("run").args(["--", "run", "--seconds", "600", "--threads", "2"]))
+}
+
+/// Random transactions beside the processor of the next release, with mainnet's features and with others. Most
+/// of the crates are the same, so the target folder is too.
+pub(super) fn oracle_svm_next(_: &Setting) -> Result<()> {
+    for features in ["mainnet", "any"] {
+        let mut run = agave("run");
+        run.args(["--manifest-path", "next/Cargo.toml", "--target-dir", "target", "--", "run"]);
+        succeed(run.args(["--features", features, "--seconds", "300", "--threads", "2"]))?;
+    }
+    Ok(())
 }
 
 /// Clusters of 300 slots. Its own toolchain file names the compiler that agave's crates need.

@@ -156,7 +156,7 @@ fn traces(timeline: &Timeline) {
     measure("the same, compressed by deflate", TURNS, || compress(&differences()));
     measure("trace, 96 bytes for each step", LONG_TURNS, || {
         let traces = agave::register_traces(timeline);
-        traces.iter().map(agave::RegisterTrace::to_bytes).collect::<Vec<_>>()
+        traces.iter().map(|it| it.files(&[], "")).collect::<Vec<_>>()
     });
     let bytes = differences();
     let megabytes = |bytes: usize| bytes as f64 / 1e6;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use selkie_bank::{Bank, Forks, Genesis, Options, Outcome, State};
 use selkie_svm::{
-    Account, Engine, FeatureSet, ProcessOptions, ProgramCache, Pubkey, ReadableAccount,
+    Account, Engine, FeatureSet, ProcessOptions, ProgramCache, Pubkey, ReadableAccount, Rules,
     Transaction, find_program_address, sysvars::EpochSchedule,
 };
 use solana_hash::Hash;
@@ -102,7 +102,8 @@ pub(crate) fn transaction_by(
 ) -> Transaction {
     let message = Message::new_with_blockhash(instructions, Some(&payer), &blockhash);
     let transaction = VersionedTransaction::new_unsigned(VersionedMessage::Legacy(message));
-    Transaction::new(transaction, FeatureSet::all()).unwrap()
+    let rules = Rules { features: FeatureSet::all(), ..Rules::mainnet() };
+    Transaction::new(transaction, rules).unwrap()
 }
 
 pub(crate) fn transaction(bank: &Bank, instructions: &[Instruction]) -> Transaction {

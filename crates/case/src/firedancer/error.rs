@@ -10,8 +10,6 @@ use solana_pubkey::Pubkey;
 pub enum Inexpressible {
     /// It runs something else.
     Input,
-    /// Its transaction is of version 1.
-    Version,
     /// Its transaction was processed before.
     Processed,
     /// The fee per signature is too high.
@@ -24,7 +22,6 @@ impl fmt::Display for Inexpressible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input => f.write_str("the format has single transactions and instructions only"),
-            Self::Version => f.write_str("the format has only legacy and version 0 transactions"),
             Self::Processed => {
                 f.write_str("it was processed before, which the format cannot express")
             }

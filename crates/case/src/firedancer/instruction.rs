@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use selkie_fixture::{
     Account as State, Instruction as Given, InstructionAccount, InstructionEffects as Effects,
-    InstructionFixture,
+    InstructionFixture, Recorded,
 };
 use selkie_svm::{
     ComputeBudget, FeatureSet, InstructionError, Processed, cost::HEAP_BYTES_MIN,
@@ -19,10 +19,7 @@ use super::{
     error::Inexpressible,
     harness,
 };
-use crate::{
-    case::{Case, CaseOptions, Input},
-    expected::hex,
-};
+use crate::case::{Case, CaseOptions, Input};
 
 /// Returns the instruction of a fixture with the state before it, where these features are active.
 #[must_use]
@@ -100,13 +97,18 @@ fn effects(processed: &Processed) -> Effects {
             Some(InstructionError::Custom(number)) => *number,
             _ => 0,
         },
-        accounts: changed.map(|(key, account)| state(key, account)).collect(),
+        accounts: changed.map(|(key, account)| state(key, account).into()).collect(),
         compute_units: None,
         compute_units_left: Some(
             processed.compute_unit_limit.saturating_sub(processed.compute_units),
         ),
-        return_data: processed.return_data.as_ref().map(|it| it.data.clone()).unwrap_or_default(),
+        return_data: returned(processed),
     }
+}
+
+/// Returns what the last program returned.
+pub(super) fn returned(processed: &Processed) -> Recorded {
+    processed.return_data.as_ref().map(|it| it.data.clone()).unwrap_or_default().into()
 }
 
 /// Compares a result with the recorded one.
@@ -128,12 +130,13 @@ pub fn instruction_differences(
     }
     // Account changes of a failed instruction are not observable.
     if expected.result == 0 {
-        let data = |it: &Effects| hex(&it.return_data);
-        compare("return data", data(expected), data(&found));
+        let data = found.return_data.like(&expected.return_data);
+        compare("return data", expected.return_data.to_string(), data.to_string());
         for state in &expected.accounts {
             let after = processed.accounts.iter().find(|it| it.key == state.address);
             let after = after.and_then(|it| it.write.as_ref().or(it.before.as_ref())).cloned();
             let after = self::state(state.address, &after.unwrap_or_default());
+            let after = after.map(|data| Recorded::from(data).like(&state.data));
             compare(&format!("account {}", state.address), show(state), show(&after));
         }
     }

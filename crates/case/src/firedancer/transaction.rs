@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use selkie_builtins::native_accounts;
 use selkie_fixture::{
-    AddressTableLookup, CompiledInstruction, Transaction as Given, TransactionEffects as Effects,
-    TransactionFixture,
+    AddressTableLookup, CompiledInstruction, MessageVersion, Recorded, Transaction as Given,
+    TransactionConfig, TransactionEffects as Effects, TransactionFixture,
 };
 use selkie_svm::{
     AccountChange, BlockhashQueue, Environment, EpochStake, InstructionError, Processed,
@@ -24,13 +24,13 @@ use super::{
     difference::{Comparison, Difference},
     error::Inexpressible,
     harness,
+    instruction::returned,
     later_rules::{self, FEES_ONLY, Judged},
 };
 use crate::{
     accounts::Accounts,
     case::{Case, CaseOptions, Input},
     environment::sysvar_accounts,
-    expected::hex,
 };
 
 /// Returns the transaction of a fixture with the state before it. Its signatures are not verified.
@@ -82,15 +82,15 @@ pub fn transaction_case(given: &Given) -> Case {
 /// signatures. The format has the total stake, but not that of each vote account.
 ///
 /// # Errors
-/// If the format cannot express it: a transaction of version 1 (SIMD-0385), bytes that are no transaction,
-/// one that was processed before, a fee per signature above 2^32 - 1 lamports, or a feature that is
-/// inactive here and active in all fixtures.
+/// If the format cannot express it: bytes that are no transaction, a transaction that was processed before,
+/// a fee per signature above 2^32 - 1 lamports, or a feature that is inactive here and active in all
+/// fixtures.
 pub fn transaction_fixture(case: &Case) -> Result<TransactionFixture, Inexpressible> {
     let transaction = case.input.transaction().ok_or(Inexpressible::Input)?;
     let lookups = match transaction.message() {
         VersionedMessage::Legacy(_) => &[][..],
         VersionedMessage::V0(message) => &message.address_table_lookups,
-        _ => return Err(Inexpressible::Version),
+        VersionedMessage::V1(_) => &[],
     };
     let mut case = case.clone();
     (case.options.verifies_signatures, case.options.checks_blockhash) = (false, true);
@@ -149,7 +149,7 @@ fn input(
     let features = environment.features.iter().map(number);
     let features = features.chain(later_rules::always_followed().map(|it| id_number(&it)));
     Given {
-        is_legacy: matches!(message, VersionedMessage::Legacy(_)),
+        version: version(message),
         header: [
             header.num_required_signatures,
             header.num_readonly_signed_accounts,
@@ -170,6 +170,19 @@ fn input(
     }
 }
 
+fn version(message: &VersionedMessage) -> MessageVersion {
+    match message {
+        VersionedMessage::Legacy(_) => MessageVersion::Legacy,
+        VersionedMessage::V0(_) => MessageVersion::V0,
+        VersionedMessage::V1(message) => MessageVersion::V1(TransactionConfig {
+            priority_fee: message.config.priority_fee,
+            compute_unit_limit: message.config.compute_unit_limit,
+            loaded_bytes_limit: message.config.loaded_accounts_data_size_limit,
+            heap_bytes: message.config.heap_size,
+        }),
+    }
+}
+
 fn effects(ended: Result<&Processed, &TransactionError>) -> Effects {
     let error = ended.map_or_else(Some, |it| it.result.as_ref().err());
     let error_number =
@@ -184,8 +197,9 @@ fn effects(ended: Result<&Processed, &TransactionError>) -> Effects {
         }
     }
     let Ok(processed) = ended else { return effects };
-    let after =
-        |change: &AccountChange| state(change.key, &change.after().cloned().unwrap_or_default());
+    let after = |change: &AccountChange| {
+        state(change.key, &change.after().cloned().unwrap_or_default()).into()
+    };
     let (accounts, rollback) = if error.is_none() {
         let writable = processed.accounts.iter().filter(|change| change.is_writable);
         (writable.map(after).collect(), Vec::new())
@@ -194,7 +208,7 @@ fn effects(ended: Result<&Processed, &TransactionError>) -> Effects {
     };
     Effects {
         is_executed: true,
-        return_data: processed.return_data.as_ref().map(|it| it.data.clone()).unwrap_or_default(),
+        return_data: returned(processed),
         compute_units: processed.compute_units,
         loaded_bytes: processed.loaded_bytes.into(),
         fees: Some((processed.fee.signatures, processed.fee.priority)),
@@ -225,7 +239,9 @@ pub fn transaction_differences(
     compare("custom error", &|it| it.custom_error.to_string());
     if expected.is_executed && is_executed {
         compare("compute units", &|it| it.compute_units.to_string());
-        compare("return data", &|it| hex(&it.return_data));
+        compare("return data", &|it| {
+            it.return_data.clone().like(&expected.return_data).to_string()
+        });
         if expected.fees.is_some() {
             compare("fees", &|it| format!("{:?}", it.fees));
         }
@@ -256,6 +272,7 @@ fn compare_accounts(differences: &mut Comparison, expected: &Effects, processed:
             continue;
         }
         let after = state(before.address, &after.unwrap_or_default());
+        let after = after.map(|data| Recorded::from(data).like(&before.data));
         differences.same(&account_field(&before.address), &show(before), &show(&after));
     }
     for change in changes(processed) {

@@ -65,6 +65,12 @@ impl core::fmt::Display for SysvarError {
 impl core::error::Error for SysvarError {}
 
 impl Sysvars {
+    /// Returns the addresses of the sysvars that a set can hold: those that programs can read by syscalls, and
+    /// the recent blockhashes.
+    pub fn ids() -> impl Iterator<Item = Pubkey> {
+        SHAPES.iter().map(|(id, _)| *id)
+    }
+
     /// Returns an empty set: all getters fail with `UnsupportedSysvar`.
     #[must_use]
     pub fn empty() -> Self {

@@ -19,7 +19,7 @@ use crate::chain::{
         HEAP_BYTES_MAX, HEAP_BYTES_MIN, HEAP_BYTES_STEP, INSTRUCTION_ACCOUNTS_MAX,
         INSTRUCTION_TRACE_MAX, PACKET_BYTES_MAX, V1_ADDRESSES_MAX, V1_BYTES_MAX, V1_SIGNATURES_MAX,
     },
-    features::{Feature, FeatureSet},
+    features::{Feature, Rules, Ungated},
     message_id::MessageId,
     signed::SignedTransaction,
 };
@@ -42,14 +42,14 @@ impl Transaction {
     /// # Errors
     /// [`TransactionError::SanitizeFailure`] if it is too long, cannot be deserialized, or is malformed;
     /// [`TransactionError::UnsupportedVersion`] if the feature of its version is inactive.
-    pub fn from_wire(wire: &[u8], features: FeatureSet) -> Result<Self, TransactionError> {
+    pub fn from_wire(wire: &[u8], rules: Rules) -> Result<Self, TransactionError> {
         let is_v1 = wire.first() == Some(&V1_PREFIX);
         let bytes_max = if is_v1 { V1_BYTES_MAX } else { PACKET_BYTES_MAX };
         if wire.len() > bytes_max {
             return Err(TransactionError::SanitizeFailure);
         }
         let read = wincode::deserialize_exact::<VersionedTransaction>(wire);
-        Self::new(read.map_err(|_| TransactionError::SanitizeFailure)?, features)
+        Self::new(read.map_err(|_| TransactionError::SanitizeFailure)?, rules)
     }
 
     /// Sanitizes a transaction.
@@ -58,11 +58,8 @@ impl Transaction {
     /// [`TransactionError::SanitizeFailure`] if it is malformed;
     /// [`TransactionError::UnsupportedVersion`] if the feature of its version is inactive.
     #[inline]
-    pub fn new(
-        transaction: VersionedTransaction,
-        features: FeatureSet,
-    ) -> Result<Self, TransactionError> {
-        Self::of(transaction.into(), features).map_err(|rejected| rejected.error)
+    pub fn new(transaction: VersionedTransaction, rules: Rules) -> Result<Self, TransactionError> {
+        Self::of(transaction.into(), rules).map_err(|rejected| rejected.error)
     }
 
     /// Sanitizes a transaction whose signatures may be made later.
@@ -70,8 +67,8 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::new`], with the transaction.
     #[inline]
-    pub fn of(signed: SignedTransaction, features: FeatureSet) -> Result<Self, Box<Rejected>> {
-        if let Err(error) = check(&signed, features) {
+    pub fn of(signed: SignedTransaction, rules: Rules) -> Result<Self, Box<Rejected>> {
+        if let Err(error) = check(&signed, rules) {
             return Err(Box::new(Rejected { signed, error }));
         }
         let message_id = MessageId::of(signed.message());
@@ -186,9 +183,9 @@ pub struct Rejected {
     pub error: TransactionError,
 }
 
-fn check(signed: &SignedTransaction, features: FeatureSet) -> Result<(), TransactionError> {
+fn check(signed: &SignedTransaction, rules: Rules) -> Result<(), TransactionError> {
     let failure = TransactionError::SanitizeFailure;
-    let message = signed.message();
+    let (message, features) = (signed.message(), rules.features);
     if let VersionedMessage::V1(message) = message {
         if !features.has(Feature::TransactionV1) {
             return Err(TransactionError::UnsupportedVersion);
@@ -196,7 +193,7 @@ fn check(signed: &SignedTransaction, features: FeatureSet) -> Result<(), Transac
         if message.account_keys.len() > V1_ADDRESSES_MAX
             || usize::from(message.header.num_required_signatures) > V1_SIGNATURES_MAX
             || message.instructions.len() > INSTRUCTION_TRACE_MAX
-            || has_duplicate(&message.account_keys)
+            || has_duplicate(&message.account_keys) && !rules.has(Ungated::DuplicatesBeforeLocks)
             || !message.config.heap_size.is_none_or(is_heap)
         {
             return Err(failure);

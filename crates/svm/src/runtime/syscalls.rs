@@ -21,6 +21,7 @@ mod secp256k1;
 mod sysvar;
 mod table;
 
+use selkie_protocol::features::Feature;
 pub use selkie_protocol::syscalls::{Gate, SYSCALLS, Syscall, find, find_hash, names};
 use selkie_vm::{MemoryMap, Meter, SyscallError as Error};
 use solana_instruction_error::InstructionError;
@@ -76,13 +77,13 @@ pub(crate) fn charge(meter: &mut Meter, compute_units: u64) -> Result<(), Error>
 #[must_use]
 pub fn explain_unknown(key: u32) -> Option<String> {
     let Syscall { name, gate, .. } = find_hash(key)?;
+    let switched = |feature: Feature, way: &str| {
+        let address = feature.address();
+        format!("syscall `{name}` is not there: feature {feature:?} ({address}) is switched {way}")
+    };
     Some(match gate {
-        Gate::Feature(feature) => {
-            format!("syscall `{name}` is not there: feature {} is switched off", feature.address())
-        }
-        Gate::Without(feature) => {
-            format!("syscall `{name}` is not there: feature {} is switched on", feature.address())
-        }
+        Gate::Feature(feature) => switched(*feature, "off"),
+        Gate::Without(feature) => switched(*feature, "on"),
         Gate::Always | Gate::ExecutionOnlyWith(_) => {
             format!("syscall `{name}` is not part of the environment of this program")
         }
@@ -98,11 +99,16 @@ mod tests {
         let explain = |name: &str| explain_unknown(selkie_isa::symbol::murmur3(name.as_bytes()));
         assert_eq!(explain("sol_nonsense"), None);
         let text = explain("sol_get_fees_sysvar").unwrap();
-        assert!(text.ends_with("JAN1trEUEtZjgXYzNBYHU9DYd7GnThhXfFP7SzPXkPsG is switched on"));
+        assert!(
+            text.ends_with("(JAN1trEUEtZjgXYzNBYHU9DYd7GnThhXfFP7SzPXkPsG) is switched on"),
+            "{text}"
+        );
         let text = explain("sol_alloc_free_").unwrap();
         assert!(text.ends_with("is not part of the environment of this program"), "{text}");
         assert!(
-            explain("sol_blake3").unwrap().contains("HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3")
+            explain("sol_blake3")
+                .unwrap()
+                .contains("feature Blake3 (HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3)")
         );
     }
 }
