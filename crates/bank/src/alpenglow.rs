@@ -13,6 +13,8 @@ use core::ops::RangeInclusive;
 
 use std::collections::BTreeSet;
 
+pub use selkie_layout::alpenglow::GenesisCertificate;
+use selkie_layout::alpenglow::{CERTIFICATE_SLOT, CLOCK_NANOSECONDS};
 use selkie_svm::{
     Account, AccountSharedData, AccountStore, Pubkey, ReadableAccount,
     sysvars::{Clock, Rent, minimum_balance},
@@ -29,17 +31,14 @@ pub const GATE: Pubkey = Pubkey::from_str_const("A1pengvuM6JEcyNuTnMqepBKhwHE3N6
 pub const CLOCK: Pubkey = Pubkey::from_str_const("GaGQ2vyb3xuUwjKiq9tQQWoqhzWYh7LbiLXvqG2sUzzG");
 
 /// The account of the genesis certificate, with which the validators confirmed the last block before
-/// Alpenglow: its slot, its id of 32 bytes, a signature of 192 bytes, and a list of bytes that says who
-/// signed. Derived from the gate and "carlgration".
+/// Alpenglow: a [`GenesisCertificate`]. Derived from the gate and "carlgration".
 pub const CERTIFICATE: Pubkey =
     Pubkey::from_str_const("42Ym56TQ7AKFThRv5nyoSABq5ZPgE2TLKo8BALZEtoU1");
 
 /// After how many slots since the gate's activation a cluster migrates (agave: `migration.rs`).
 pub const MIGRATION_SLOTS: u64 = 5000;
 
-/// The bytes of a certificate whose list of signers is empty: slot, id, signature, and the list with
-/// its length (agave: `encode_base2` of no bits).
-const SIGNATURE_BYTES: usize = 192;
+/// A list of no signers (agave: `encode_base2` of no bits).
 const EMPTY_SIGNERS: [u8; 3] = [0, 0, 0];
 
 /// The nanoseconds of a second.
@@ -54,49 +53,20 @@ pub(crate) fn active_since(accounts: &impl AccountStore, address: &Pubkey) -> Op
 
 /// Returns the last slot before Alpenglow: that of the genesis certificate.
 pub fn genesis_slot(accounts: &impl AccountStore) -> Option<u64> {
-    let certificate = accounts.account(&CERTIFICATE)?;
-    certificate.data().first_chunk().map(|slot| u64::from_le_bytes(*slot))
+    CERTIFICATE_SLOT.get(accounts.account(&CERTIFICATE)?.data())
 }
 
-/// A genesis certificate: that validators have confirmed the last block before Alpenglow.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Certificate {
-    /// The slot of the block.
-    pub slot: u64,
-    /// The id of the block.
-    pub block_id: [u8; 32],
-    /// The aggregated BLS signature.
-    pub signature: Vec<u8>,
-    /// Who signed, as agave encodes it.
-    pub signers: Vec<u8>,
-}
-
-impl Certificate {
-    /// Reads the certificate of a chain that has migrated.
-    pub fn read(accounts: &impl AccountStore) -> Option<Self> {
-        let account = accounts.account(&CERTIFICATE)?;
-        let (slot, rest) = account.data().split_first_chunk()?;
-        let (block_id, rest) = rest.split_first_chunk()?;
-        let (signature, rest) = rest.split_at_checked(SIGNATURE_BYTES)?;
-        let (len, signers) = rest.split_first_chunk()?;
-        let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
-        Some(Self {
-            slot: u64::from_le_bytes(*slot),
-            block_id: *block_id,
-            signature: signature.to_vec(),
-            signers: signers.get(..len)?.to_vec(),
-        })
-    }
+/// Returns the certificate of a chain that has migrated.
+pub fn genesis_certificate(accounts: &impl AccountStore) -> Option<GenesisCertificate> {
+    GenesisCertificate::at_start_of(accounts.account(&CERTIFICATE)?.data())
 }
 
 /// Returns the account of a genesis certificate for a block. Its signature is zero and no validator
 /// signed, as that of a test cluster.
 #[must_use]
 pub fn certificate(slot: u64, block: &Hash) -> AccountSharedData {
-    let signers = (EMPTY_SIGNERS.len() as u64).to_le_bytes();
-    let parts: [&[u8]; 5] =
-        [&slot.to_le_bytes(), block.as_ref(), &[0; SIGNATURE_BYTES], &signers, &EMPTY_SIGNERS];
-    account(parts.concat())
+    let (block_id, signers) = (block.to_bytes(), EMPTY_SIGNERS.to_vec());
+    account(GenesisCertificate { slot, block_id, signature: [0; 192], signers }.bytes())
 }
 
 /// Returns the account *alpenclock* that shows a time, in nanoseconds since the Unix epoch.
@@ -114,8 +84,7 @@ fn account(data: Vec<u8>) -> AccountSharedData {
 
 /// Returns the time that *alpenclock* shows, in nanoseconds.
 pub fn nanoseconds(accounts: &impl AccountStore) -> Option<i64> {
-    let account = accounts.account(&CLOCK)?;
-    account.data().first_chunk().map(|bytes| i64::from_le_bytes(*bytes))
+    CLOCK_NANOSECONDS.get(accounts.account(&CLOCK)?.data())
 }
 
 /// Returns the time of a clock in nanoseconds: that of *alpenclock*, unless the clock was set since,

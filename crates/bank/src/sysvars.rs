@@ -5,6 +5,10 @@
 
 use core::ops::Range;
 
+use selkie_layout::sysvar::{
+    HISTORY_BIT_COUNT, HISTORY_BITS, HISTORY_HAS_BITS, HISTORY_NEXT_SLOT, HISTORY_SLOTS,
+    HISTORY_WORD_COUNT, HISTORY_WORDS,
+};
 use selkie_svm::Pubkey;
 use selkie_svm::sysvars::{Clock, EpochRewards, EpochSchedule, LastRestartSlot, Rent, Sysvars};
 use solana_hash::Hash;
@@ -17,8 +21,6 @@ use crate::time;
 const BLOCKHASHES_LISTED: usize = 150;
 /// How many slots the slot hashes sysvar lists.
 const SLOTS_LISTED: usize = 512;
-/// How many slots the slot history covers.
-const SLOTS_REMEMBERED: u64 = 1024 * 1024;
 
 const COUNT_BYTES: usize = 8;
 
@@ -93,9 +95,6 @@ pub fn stake_history(history: &StakeHistory) -> Vec<u8> {
 
 /// Returns the slot history after adding a slot, which must be later than all that it contains.
 /// Slots in between were skipped.
-///
-/// Layout (bincode): an option tag and the number of words, a bit for each of the last slots, the
-/// number of bits, and the next slot.
 #[must_use]
 pub fn slot_history(before: &[u8], slot: u64) -> Vec<u8> {
     slot_history_after(before, slot, false)
@@ -108,29 +107,19 @@ pub fn slot_history_passing(before: &[u8], slot: u64) -> Vec<u8> {
 }
 
 fn slot_history_after(before: &[u8], slot: u64, passes_slots: bool) -> Vec<u8> {
-    const BITS_OFFSET: usize = 9;
-    const BITS_BYTES: usize = 1024 * 1024 / 8;
-    const LEN_OFFSET: usize = BITS_OFFSET + BITS_BYTES;
-    const NEXT_OFFSET: usize = LEN_OFFSET + 8;
-    const BYTES: usize = NEXT_OFFSET + 8;
     let mut data = before.to_vec();
-    if data.len() != BYTES {
-        data = vec![0; BYTES];
-        data[0] = 1;
-        data[1..BITS_OFFSET].copy_from_slice(&(SLOTS_REMEMBERED / 64).to_le_bytes());
-        data[BITS_OFFSET] = 1;
-        data[LEN_OFFSET..NEXT_OFFSET].copy_from_slice(&SLOTS_REMEMBERED.to_le_bytes());
-        data[NEXT_OFFSET..].copy_from_slice(&1_u64.to_le_bytes());
+    if data.len() != HISTORY_NEXT_SLOT.end() {
+        data = empty_slot_history();
     }
-    let next = data[NEXT_OFFSET..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let next = HISTORY_NEXT_SLOT.get(&data).unwrap_or(0);
     // Words are little-endian, so bits can be addressed by byte.
     let position = |slot: u64| {
-        let bit = slot % SLOTS_REMEMBERED;
+        let bit = slot % HISTORY_SLOTS;
         let byte = usize::try_from(bit / 8).expect("a bit index is below 2^20");
-        (BITS_OFFSET.saturating_add(byte), 1_u8 << (bit % 8))
+        (HISTORY_BITS.start.saturating_add(byte), 1_u8 << (bit % 8))
     };
-    if slot.saturating_sub(next) >= SLOTS_REMEMBERED {
-        data[BITS_OFFSET..LEN_OFFSET].fill(if passes_slots { u8::MAX } else { 0 });
+    if slot.saturating_sub(next) >= HISTORY_SLOTS {
+        data[HISTORY_BITS].fill(if passes_slots { u8::MAX } else { 0 });
     } else {
         for between in next..slot {
             let (byte, bit) = position(between);
@@ -139,7 +128,23 @@ fn slot_history_after(before: &[u8], slot: u64, passes_slots: bool) -> Vec<u8> {
     }
     let (byte, bit) = position(slot);
     data[byte] |= bit;
-    data[NEXT_OFFSET..].copy_from_slice(&slot.saturating_add(1).to_le_bytes());
+    HISTORY_NEXT_SLOT.put(&mut data, &slot.saturating_add(1)).expect("it has the whole length");
+    data
+}
+
+/// Returns a slot history with slot 0 alone.
+fn empty_slot_history() -> Vec<u8> {
+    let mut data = vec![0; HISTORY_NEXT_SLOT.end()];
+    let fields = [
+        (HISTORY_WORD_COUNT, HISTORY_WORDS),
+        (HISTORY_BIT_COUNT, HISTORY_SLOTS),
+        (HISTORY_NEXT_SLOT, 1),
+    ];
+    for (at, value) in fields {
+        at.put(&mut data, &value).expect("it has the whole length");
+    }
+    HISTORY_HAS_BITS.put(&mut data, &true).expect("it has the whole length");
+    data[HISTORY_BITS.start] = 1;
     data
 }
 
@@ -252,19 +257,19 @@ mod tests {
     #[test]
     fn slot_history_has_a_bit_per_slot() {
         let has = |data: &[u8], slot: u64| {
-            let bit = usize::try_from(slot % SLOTS_REMEMBERED).unwrap();
+            let bit = usize::try_from(slot % HISTORY_SLOTS).unwrap();
             data[9 + bit / 8] >> (bit % 8) & 1 == 1
         };
-        let data = [0, 2, 20, SLOTS_REMEMBERED].iter().fold(vec![], |data, slot| {
+        let data = [0, 2, 20, HISTORY_SLOTS].iter().fold(vec![], |data, slot| {
             let data = slot_history(&data, *slot);
             assert!(has(&data, *slot));
             data
         });
         assert!(has(&data, 2) && has(&data, 20) && has(&data, 0));
         assert!((3..20).chain(21..1000).all(|slot| !has(&data, slot)));
-        assert_eq!(data[131_089..], (SLOTS_REMEMBERED + 1).to_le_bytes());
+        assert_eq!(data[131_089..], (HISTORY_SLOTS + 1).to_le_bytes());
         assert_eq!((data[0], &data[1..9]), (1, &16_384_u64.to_le_bytes()[..]));
-        let data = slot_history(&data, SLOTS_REMEMBERED * 2 + 1 + 100);
+        let data = slot_history(&data, HISTORY_SLOTS * 2 + 1 + 100);
         assert_eq!(data[9..131_081].iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
     }
 

@@ -1,16 +1,28 @@
-//! Items as version 0.1 wrote them are read, keep their ids, and end as recorded.
+//! Files of older versions: items are read, keep their ids, and end as recorded; results are compared with
+//! later ones.
 
 mod common;
 
-use std::{fs::File, path::Path};
+#[cfg(feature = "folders")]
+#[path = "old_items/results.rs"]
+mod results;
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
 
 use arrow_array::{BinaryArray, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use selkie_batch::{Base, RunOptions, run};
 
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/batch").join(name)
+}
+
 fn read(name: &str) -> RecordBatch {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/batch").join(name);
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    let file = File::open(path(name)).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     let mut batches = reader.build().unwrap();
     let table = batches.next().unwrap().unwrap();
     // The reader leaves out what the file says of its own writer.
@@ -19,14 +31,19 @@ fn read(name: &str) -> RecordBatch {
     RecordBatch::try_new(arrow_schema::Schema::new(fields).into(), columns).unwrap()
 }
 
-/// Two that succeed, one that fails, one that is dropped, one with other features and a lookup table; the
-/// environments are among the contents.
-#[test]
-fn items_and_contents_of_version_1_are_read() {
+fn run_old_items() -> (RecordBatch, RecordBatch) {
     let mut base = Base::new();
     base.add_table(&read("contents_1.parquet")).unwrap();
     let items = read("items_1.parquet");
     let results = run(&items, &base, &RunOptions::default()).unwrap();
+    (items, results)
+}
+
+/// Two that succeed, one that fails, one that is dropped, one with other features and a lookup table; the
+/// environments are among the contents.
+#[test]
+fn items_and_contents_of_version_1_are_read() {
+    let (items, results) = run_old_items();
     assert_eq!(results.num_rows(), 5);
     let statuses: Vec<_> = (0..5).map(|row| common::text(&results, "status", row)).collect();
     let expected = ["Success", "Failed", "Dropped", "Success", "Success"].map(Some);

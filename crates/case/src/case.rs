@@ -13,12 +13,14 @@ use solana_account::{AccountSharedData, ReadableAccount as _};
 use solana_instruction::{AccountMeta, Instruction};
 use solana_message::{VersionedMessage, compiled_instruction::CompiledInstruction};
 use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
     accounts::{Accounts, KeyedAccount},
     environment::sysvar_accounts,
+    instructions::{Overlay, compile},
 };
 
 /// The compute budget of instructions outside of a transaction, unless a case has another one.
@@ -130,6 +132,33 @@ impl Case {
             input: Input::Transaction(transaction),
             environment,
             options: CaseOptions::default(),
+        }
+    }
+
+    /// Collects instructions outside of a transaction with the accounts that they need: the given ones, and
+    /// of a store those that they name, and the programdata accounts of their programs.
+    #[must_use]
+    pub fn of_instructions<S: AccountStore>(
+        instructions: &[Instruction],
+        overlay: &Overlay<'_, S>,
+        environment: Arc<Environment>,
+        budget: ComputeBudget,
+    ) -> Self {
+        let (message, keys) = compile(instructions, &overlay.given);
+        // The runtime makes the instructions sysvar.
+        let named = keys.iter().filter(|key| **key != sysvar::instructions::ID);
+        let named: Vec<KeyedAccount> =
+            named.filter_map(|key| Some((*key, overlay.account(key)?))).collect();
+        let known = named.iter().map(|(_, account)| account);
+        let find = |key: &Pubkey| overlay.account(key);
+        let others = unnamed_accounts(&VersionedMessage::Legacy(message), known, &find);
+        let given = overlay.given.keys().copied().collect();
+        Self {
+            environment,
+            accounts: named.into_iter().chain(others).collect(),
+            input: Input::Instructions { instructions: instructions.to_vec(), given },
+            options: CaseOptions { budget: Some(budget), ..CaseOptions::default() },
+            ..Self::default()
         }
     }
 

@@ -107,7 +107,7 @@ fn changes(
 
 /// Compiles instructions to an unsigned message, and lists its account keys: given accounts first,
 /// then those the instructions name, then programs.
-fn compile(
+pub(crate) fn compile(
     instructions: &[Instruction],
     given: &BTreeMap<Pubkey, AccountSharedData>,
 ) -> (Message, Vec<Pubkey>) {

@@ -1,17 +1,14 @@
 //! Calls of programs of the command line: the program, the instruction with its accounts, and what is
 //! around them: other programs, a cluster, features.
 
-use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::Arc};
+use std::{collections::BTreeSet, ffi::OsStr, path::Path};
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie::{Pubkey, Svm};
-use selkie_builtins::{builtins, precompiles};
+use selkie::{Account, Instruction, ProgramError, Pubkey, Svm};
+use selkie_case::Case;
 use selkie_client::{Cluster, data, instruction_file::InstructionFile, programs};
 use selkie_replay::ReplayFile;
-use selkie_svm::{
-    AccountMeta, ComputeBudget, Environment, FeatureSet, Loader, Program, Purpose, Rules,
-    elf_environment,
-};
+use selkie_svm::{AccountMeta, ComputeBudget, Loader};
 
 use crate::{
     args::{call::CallArgs, program::STATE_FILE, send::split_flags},
@@ -23,16 +20,13 @@ use crate::{
 /// A call of a program.
 pub(crate) struct Call<'a> {
     program: &'a Path,
-    args: &'a CallArgs,
+    loader: Loader,
     pub(crate) file: ProgramFile,
     pub(crate) input: InstructionFile,
-    /// The features, and the programs that the program can call; not the program itself.
-    pub(crate) environment: Environment,
     pub(crate) names: Names,
-    /// The cluster that accounts are taken from.
-    svm: Option<Svm>,
-    /// The other programs of the command line.
-    others: Vec<(Pubkey, ProgramFile)>,
+    /// The chain before the program is added: that of the arguments or a new one, with the features and
+    /// the other programs of the command line.
+    svm: Svm,
 }
 
 impl<'a> Call<'a> {
@@ -57,52 +51,60 @@ impl<'a> Call<'a> {
             return Ok(Err(Refused));
         };
         place(ui, program, &file, svm.as_ref(), &mut input, &mut names)?;
-        let Ok(others) = other_programs(ui, args, &names)? else { return Ok(Err(Refused)) };
-        let environment = environment(args, &input, svm.as_ref(), &others)?;
-        Ok(Ok(Self { program, args, file, input, environment, names, svm, others }))
+        let svm = svm.unwrap_or_default();
+        let rules = args.features.of(svm.rules());
+        let budget = ComputeBudget { compute_unit_limit: args.limit, heap_bytes: args.heap };
+        let mut svm = svm.with_rules(rules).with_instruction_budget(budget);
+        names.give_to(&mut svm);
+        let Ok(()) = add_other_programs(ui, args, &names, &mut svm)? else {
+            return Ok(Err(Refused));
+        };
+        Ok(Ok(Self { program, loader: args.loader.into(), file, input, names, svm }))
     }
 
-    /// Returns the limits of the call.
-    pub(crate) fn budget(&self) -> ComputeBudget {
-        ComputeBudget { compute_unit_limit: self.args.limit, heap_bytes: self.args.heap }
+    /// Returns the chain with the program.
+    ///
+    /// # Errors
+    ///
+    /// A program that does not load.
+    pub(crate) fn chain(&self) -> Result<Svm, ProgramError> {
+        let mut svm = self.svm.clone();
+        let id = self.input.instruction.program_id;
+        svm.add_program_with_loader(id, self.file.elf.as_slice(), self.loader)?;
+        Ok(svm)
     }
 
-    /// Returns the loader that owns the program.
-    pub(crate) fn loader(&self) -> Loader {
-        self.args.loader.into()
+    /// Returns the instruction with the state that it needs of the chain.
+    pub(crate) fn case(&self, chain: &Svm) -> Case {
+        let (instructions, accounts) = self.instruction();
+        chain.instructions_case(instructions, &accounts)
     }
 
-    /// Returns the instruction with the state before it.
+    /// Returns the instruction with the state before it and its result.
     ///
     /// # Errors
     ///
     /// A program that does not load.
     pub(crate) fn replay(&self) -> Result<ReplayFile> {
-        let svm = self.svm.clone().unwrap_or_default();
-        let mut svm =
-            svm.with_rules(self.environment.rules()).with_instruction_budget(self.budget());
-        self.names.give_to(&mut svm);
-        let InstructionFile { instruction, accounts } = &self.input;
-        let id = instruction.program_id;
-        let elf = self.file.elf.as_slice();
-        let added = svm.add_program_with_loader(id, elf, self.loader());
         let shown = self.program.display();
-        let added = added.with_context(|| format!("{shown} cannot be run"));
-        added.advise(format!("`selkie check {shown} --execution` says more"))?;
-        for (key, other) in &self.others {
-            let added = svm.add_program(*key, other.elf.as_slice());
-            added.with_context(|| format!("the program {}", self.names.show(key)))?;
-        }
+        let chain = self.chain().with_context(|| format!("{shown} cannot be run"));
+        let chain = chain.advise(format!("`selkie check {shown} --execution` says more"))?;
         let name = self.program.file_name().unwrap_or_default().to_string_lossy();
-        let own = accounts.iter().filter(|(key, _)| *key != id).cloned().collect::<Vec<_>>();
-        let instructions = core::slice::from_ref(instruction);
-        let replay = ReplayFile::from(svm.record_instructions(&name, instructions, &own));
+        let (instructions, accounts) = self.instruction();
+        let replay = ReplayFile::from(chain.record_instructions(&name, instructions, &accounts));
         Ok(match self.file.debug_path() {
             None => replay,
             Some(debug) => {
                 replay.with_symbols(std::path::absolute(debug).unwrap_or_else(|_| debug.to_owned()))
             }
         })
+    }
+
+    /// Returns the instruction, and the accounts that were given with it, except that of the program.
+    fn instruction(&self) -> (&[Instruction], Vec<(Pubkey, Account)>) {
+        let InstructionFile { instruction, accounts } = &self.input;
+        let given = accounts.iter().filter(|(key, _)| *key != instruction.program_id);
+        (core::slice::from_ref(instruction), given.cloned().collect())
     }
 }
 
@@ -204,47 +206,13 @@ fn add_saved(input: &mut InstructionFile, svm: &Svm) {
     }
 }
 
-/// Returns the features and the programs that the program can call.
-fn environment(
-    args: &CallArgs,
-    input: &InstructionFile,
-    svm: Option<&Svm>,
-    others: &[(Pubkey, ProgramFile)],
-) -> Result<Environment> {
-    let Rules { features, release } = args.features.of(svm.map_or_else(Rules::mainnet, Svm::rules));
-    let given = svm.map(|svm| svm.environment().clone()).unwrap_or_default();
-    let mut environment = Environment {
-        features,
-        release,
-        builtins: builtins(features),
-        precompiles: precompiles(),
-        ..given
-    };
-    for ((key, file), text) in others.iter().zip(&args.programs) {
-        let path = text.split_once('=').map_or("", |(_, path)| path);
-        let program = load(&file.elf, Loader::V3, features).with_context(|| path.to_owned());
-        let program = program.advise(format!("`selkie check {path} --execution` says more"))?;
-        environment.programs.insert(*key, program);
-    }
-    // Without a saved cluster, take the well-known programs from a new one.
-    let new = Svm::new();
-    for AccountMeta { pubkey, .. } in &input.instruction.accounts {
-        if environment.programs.get(pubkey).is_none()
-            && let Some(program) = programs::loaded(svm.unwrap_or(&new), pubkey, features)
-        {
-            environment.programs.insert(*pubkey, program);
-        }
-    }
-    Ok(environment)
-}
-
-/// Reads the other programs of the command line, which are arguments `KEY=FILE`.
-fn other_programs(
+/// Adds the other programs of the command line, which are arguments `KEY=FILE`.
+fn add_other_programs(
     ui: &mut Ui,
     args: &CallArgs,
     names: &Names,
-) -> Result<Result<Vec<(Pubkey, ProgramFile)>, Refused>> {
-    let mut programs = Vec::new();
+    svm: &mut Svm,
+) -> Result<Result<(), Refused>> {
     for text in &args.programs {
         let pair = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=FILE, not `{text}`"));
         let (key, path) = pair.advise("for example --program token=my_token.so")?;
@@ -252,12 +220,8 @@ fn other_programs(
         let Ok(file) = ProgramFile::open(ui, Path::new(path), &args.assembler)? else {
             return Ok(Err(Refused));
         };
-        programs.push((key, file));
+        let added = svm.add_program(key, file.elf.as_slice()).with_context(|| path.to_owned());
+        added.advise(format!("`selkie check {path} --execution` says more"))?;
     }
-    Ok(Ok(programs))
-}
-
-fn load(elf: &[u8], loader: Loader, features: FeatureSet) -> Result<Arc<Program>> {
-    let environment = elf_environment(features, Purpose::Execution);
-    Ok(Arc::new(Program::load(elf, loader, &environment)?))
+    Ok(Ok(()))
 }

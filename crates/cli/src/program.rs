@@ -5,7 +5,7 @@ use std::{io, path::Path};
 use anyhow::{Context as _, Result, anyhow};
 use selkie_asm::{DiskFiles, Severity};
 use selkie_elf::NotSbpf;
-use selkie_inspect::{DebugFile, Graph, SourceMap, debug_file, demangle};
+use selkie_inspect::{DebugFile, Graph, NamedProgram, SourceMap, debug_file, demangle};
 use selkie_isa::Version;
 use selkie_isa::input;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
@@ -180,24 +180,36 @@ const RAW_HELP: &str = "use --raw for a file of raw instructions";
 
 /// Opens a program for inspection: an ELF file, loadable or not, or raw instructions of the version
 /// `bare`.
-pub(crate) fn open_to_inspect(
-    file: &ProgramFile,
-    bare: Option<Version>,
-) -> Result<selkie_inspect::NamedProgram> {
+pub(crate) fn open_to_inspect(file: &ProgramFile, bare: Option<Version>) -> Result<NamedProgram> {
     let elf = &file.elf;
     let environment = elf_environment(FeatureSet::all(), Purpose::Execution);
     match bare {
-        Some(version) => {
-            Ok(selkie_inspect::NamedProgram::bare(version, elf, &environment.syscalls))
-        }
+        Some(version) => Ok(NamedProgram::bare(version, elf, &environment.syscalls)),
         None => match NotSbpf::detect(elf) {
             Some(reason) => Err(anyhow!("{reason}")).advise(RAW_HELP),
-            None => selkie_inspect::NamedProgram::open_any(elf, &environment)
+            None => NamedProgram::open_any(elf, &environment)
                 .map(|it| it.with_names_of(file.with_debug_info()))
                 .context("no instructions found in this file")
                 .advise(RAW_HELP),
         },
     }
+}
+
+/// Opens a program to show its code, and warns if the loader would reject it. Of a source with errors these
+/// are shown, and `Refused` is returned.
+pub(crate) fn open_to_show(
+    ui: &mut Ui,
+    path: &Path,
+    raw: bool,
+    assembler: &AssemblerArgs,
+) -> Result<Result<NamedProgram, Refused>> {
+    let Ok(file) = ProgramFile::open(ui, path, assembler)? else { return Ok(Err(Refused)) };
+    let program = open_to_inspect(&file, raw.then_some(assembler.arch))
+        .with_context(|| path.display().to_string())?;
+    if let Some(refusal) = program.refusal() {
+        ui.warning(&format!("the loader rejects this file: {refusal}"))?;
+    }
+    Ok(Ok(program))
 }
 
 /// Returns the first slot of a function given by name, mangled or not, or by number.

@@ -13,7 +13,12 @@ mod own_lines;
 #[path = "build/toolchains.rs"]
 mod toolchains;
 
-use std::{env, fs, path::Path, process::ExitCode};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::LazyLock,
+};
 
 use libtest_mimic::{Arguments, Trial};
 use selkie_build::{c, in_path, rust};
@@ -52,10 +57,8 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     Rust rust_programs_build_with_and_without_std
     Rust programs_for_the_official_toolchain_build_or_get_advice
     Rust other_layouts_are_refused_where_the_compiler_keeps_its_own
-    Rust rust_programs_are_the_same_wherever_they_are_built
     Rust optimised_programs_are_debugged_backwards
     Rust own_lines::a_new_project_is_shown_by_its_own_lines
-    Rust own_lines::panics_and_errors_with_the_standard_library_are_at_own_lines
     C programs_for_solanas_c_sdk_build_as_they_are
     C arguments_are_those_of_the_compiler_for_c
     C programs_in_c_are_debugged_backwards
@@ -91,16 +94,30 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// A folder with the examples, and a cache of its own.
+/// A folder with the examples.
 struct Place {
-    folder: std::path::PathBuf,
+    folder: PathBuf,
+    /// Where the cache and what cargo builds are.
+    built: PathBuf,
 }
 
 impl Place {
+    /// Makes a place with a cache of its own.
     fn new(name: &str) -> Self {
         let folder = folder(name);
         copy(&repository().join("examples"), &folder.join("examples"));
-        Self { folder }
+        Self { built: folder.clone(), folder }
+    }
+
+    /// Makes a place for programs in Rust that shares what is built with others, since the standard
+    /// library takes much longer than a program. No two tests that share may build a package of one name.
+    fn sharing(name: &str) -> Self {
+        static SHARED: LazyLock<PathBuf> = LazyLock::new(|| {
+            let first = Place::new("build-shared");
+            first.build("examples/rust/counter", &[]);
+            first.built
+        });
+        Self { built: SHARED.clone(), ..Self::new(name) }
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -108,9 +125,8 @@ impl Place {
     }
 
     fn run_in(&self, folder: &str, arguments: &[&str]) -> Output {
-        let cache = self.folder.join("cache");
-        // Of what is compiled, the library is the same for all.
-        let target = self.folder.join("cargo");
+        let cache = self.built.join("cache");
+        let target = self.built.join("cargo");
         let variables = [("XDG_CACHE_HOME", cache.as_path()), ("CARGO_TARGET_DIR", &target)];
         selkie_with(&self.folder.join(folder), arguments, &variables)
     }
@@ -184,7 +200,7 @@ fn c_programs_build_with_every_installed_clang() {
 }
 
 fn rust_programs_build_with_and_without_std() {
-    let place = Place::new("build-rust");
+    let place = Place::sharing("build-rust");
     let source = repository().join("examples/rust/hello/src/lib.rs");
     let source = fs::read_to_string(source).expect("the example is there");
     let panics = source.lines().zip(1..).find(|(line, _)| line.contains("nine is not welcome"));
@@ -227,10 +243,12 @@ fn rust_programs_build_with_and_without_std() {
         // The source's line is known though the program has been stripped.
         assert!(panicked.text().contains(&format!("src/lib.rs:{line}:5")), "{}", panicked.text());
     }
+    programs_are_the_same_wherever_they_are_built(&place);
+    own_lines::panics_and_errors_with_the_standard_library_are_at_own_lines(&place);
 }
 
 fn programs_for_the_official_toolchain_build_or_get_advice() {
-    let place = Place::new("build-official");
+    let place = Place::sharing("build-layouts");
     copy(&repository().join("testdata/build"), &place.folder);
     types_have_the_layout_of_the_official_toolchain(&place);
     let refused = [
@@ -319,20 +337,23 @@ fn other_layouts_are_refused_where_the_compiler_keeps_its_own() {
     }
     assert!(!output.text().contains("Same"), "{}", output.text());
     // The toolchain as it is has the official layout.
+    let place = Place::sharing("build-official-layout");
+    copy(&repository().join("testdata/build"), &place.folder);
     place.build("layout-own", &[]);
 }
 
 #[cfg(not(unix))]
 fn other_layouts_are_refused_where_the_compiler_keeps_its_own() {}
 
-fn rust_programs_are_the_same_wherever_they_are_built() {
-    let build = |name| {
-        let place = Place::new(name);
+/// Builds a program once more, with the standard library, in a folder with another name.
+fn programs_are_the_same_wherever_they_are_built(place: &Place) {
+    let build = |place: &Place| {
         let built = place.build("examples/rust/heap", &[]);
         let program = built["program"].as_str().expect("it was built");
         fs::read(place.folder.join("examples/rust/heap").join(program)).expect("it is there")
     };
-    let [here, elsewhere] = ["build-here", "build-elsewhere/with/a/long/name"].map(build);
+    let here = build(place);
+    let elsewhere = build(&Place::new("build-elsewhere/with/a/long/name"));
     assert!(here == elsewhere, "{} and {} bytes differ", here.len(), elsewhere.len());
     let folder = repository();
     let folder = folder.to_str().expect("the path is text").as_bytes();
@@ -369,7 +390,7 @@ fn numbers(place: &Place, version: &str) {
 }
 
 fn optimised_programs_are_debugged_backwards() {
-    let place = Place::new("build-payout");
+    let place = Place::sharing("build-payout");
     let folder = "examples/rust/payout";
     let program = "target/deploy/payout.so";
     place.build(folder, &[".", "--output", program]);
@@ -686,7 +707,7 @@ fn a_new_project_contains_no_local_paths_or_secrets() {
 }
 
 fn missing_dev_dependencies_do_not_prevent_a_build() {
-    let place = Place::new("build-unresolved");
+    let place = Place::sharing("build-unresolved");
     let made = place.run(&["new", "vault", "--rust", "--library", "crates.io"]);
     assert_eq!(made.code, Some(0), "{}", made.text());
     let manifest = place.folder.join("vault/Cargo.toml");

@@ -9,6 +9,7 @@
 //! | [`StoredPrograms`] | programs on disk, ready to run for the next process |
 //! | [`instruction_file`] | instructions with their accounts, from files |
 //! | [`sign`] | signatures of transactions |
+//! | [`snapshot`] | accounts of a node, from a file |
 //! | [`known`] | the fields of well-known accounts, as text |
 //! | [`keys`] | key files, in the format of `solana-keygen` |
 //! | [`amount`], [`data`], [`numbers`] | amounts, instruction data and numbers in the text of users |
@@ -27,6 +28,7 @@ pub mod programs;
 mod read;
 mod rpc;
 pub mod sign;
+pub mod snapshot;
 mod store;
 
 pub use crate::{

@@ -1,9 +1,6 @@
 //! Programs and buffers of a cluster.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use selkie::{
     AccountSharedData, DeployError, Instruction, Keypair, Loader, Pubkey, ReadableAccount as _,
@@ -13,10 +10,7 @@ use selkie::{
     runtime::program_cache::EntryKind,
 };
 use selkie_isa::failure::{Failure, OrFailure as _, Result};
-use selkie_svm::{
-    AccountStore, FeatureSet, Program, ProgramEntry, Purpose, elf_environment,
-    program_cache::ProgramFile,
-};
+use selkie_svm::{AccountStore, Purpose, elf_environment, program_cache::ProgramFile};
 use serde_json::{Value, json};
 
 use crate::{cluster::Cluster, names::Names};
@@ -275,16 +269,6 @@ pub fn of_file(svm: &Svm, elf: &[u8], stem: &str, names: &Names) -> Option<Pubke
 
 fn is_room(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
-}
-
-/// Returns the program at an address, loaded for these features.
-#[must_use]
-pub fn loaded(svm: &Svm, key: &Pubkey, features: FeatureSet) -> Option<Arc<Program>> {
-    let account = svm.shared_account(key)?;
-    match svm.program_cache().get(key, &account, &Accounts(svm), svm.slot(), features)? {
-        ProgramEntry::Loaded(program) => Some(program),
-        _ => None,
-    }
 }
 
 /// The accounts of a cluster, for the program cache.

@@ -1,6 +1,7 @@
 //! A cluster's JSON-RPC server: accounts, blockhashes, and sending transactions.
 
 mod answer;
+mod clone;
 #[cfg_attr(not(feature = "http"), path = "rpc/absent.rs")]
 mod http;
 

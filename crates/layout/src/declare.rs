@@ -25,10 +25,12 @@ macro_rules! record {
             const KIND: $crate::kind::Kind =
                 $crate::kind::Kind::Struct($crate::kind::Ref::Static(Self::FIELDS));
 
+            #[inline]
             fn read(it: &mut $crate::wire::Reader<'a>) -> Result<Self, $crate::wire::Malformed> {
                 Ok(Self { $($field: $crate::wire::Wire::read(it)?,)* })
             }
 
+            #[inline]
             fn write(&self, out: &mut Vec<u8>) {
                 $(self.$field.write(out);)*
             }

@@ -24,9 +24,10 @@
 //! | [`instruction`], [`role`], [`account`] | rows of instructions, roles of their accounts, rows of accounts |
 //! | [`place`] | the fields of an account with their offsets, to be changed by text |
 //! | `declare` | the notation of rows |
-//! | [`system`], [`loader`], [`vote`], [`stake`], [`compute_budget`], [`lookup_table`], [`config`], [`zk_elgamal`], [`sysvar`] | programs of the cluster, and sysvars |
+//! | [`system`], [`loader`], [`vote`], [`stake`], [`compute_budget`], [`lookup_table`], [`config`], [`zk_elgamal`], [`sysvar`], [`alpenglow`] | programs of the cluster, sysvars, accounts of the runtime |
 //! | [`token`], [`associated_token`], [`memo`] | well-known programs |
 //! | [`program`] | all programs, by their addresses |
+//! | [`interface`] | accounts that describe programs |
 //! | [`errors`] | the names of custom errors |
 
 #![forbid(unsafe_code)]
@@ -34,12 +35,14 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod account;
+pub mod alpenglow;
 pub mod associated_token;
 pub mod compute_budget;
 pub mod config;
 mod declare;
 pub mod errors;
 pub mod instruction;
+pub mod interface;
 pub mod kind;
 pub mod loader;
 pub mod lookup_table;

@@ -1,6 +1,8 @@
 //! Sysvars with layouts that clients are shown.
 
-use crate::{declare::record, system::FeeCalculator};
+use core::ops::Range;
+
+use crate::{account::At, declare::record, system::FeeCalculator};
 
 record! {
     /// The clock.
@@ -127,3 +129,20 @@ record! {
         deactivating: u64,
     }
 }
+
+/// How many slots the slot history covers, with a bit for each.
+pub const HISTORY_SLOTS: u64 = 1024 * 1024;
+/// The words that hold these bits.
+pub const HISTORY_WORDS: u64 = HISTORY_SLOTS / 64;
+/// Where the slot history says that there are bits.
+pub const HISTORY_HAS_BITS: At<bool> = At::new(0);
+/// Where the slot history has the number of words.
+pub const HISTORY_WORD_COUNT: At<u64> = At::new(HISTORY_HAS_BITS.end());
+/// Where the slot history has the bits, the lowest one of a byte first: that of a slot is at the slot's
+/// remainder by [`HISTORY_SLOTS`].
+pub const HISTORY_BITS: Range<usize> =
+    HISTORY_WORD_COUNT.end()..HISTORY_WORD_COUNT.end() + 1024 * 1024 / 8;
+/// Where the slot history has the number of bits.
+pub const HISTORY_BIT_COUNT: At<u64> = At::new(HISTORY_BITS.end);
+/// Where the slot history has the slot after its newest one.
+pub const HISTORY_NEXT_SLOT: At<u64> = At::new(HISTORY_BIT_COUNT.end());

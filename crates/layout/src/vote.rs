@@ -4,7 +4,8 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::{sysvar, vote};
 
 use crate::{
-    declare::{instructions, names, record},
+    account::At,
+    declare::{instructions, layout, names, record},
     kind::{Entry, Field, Kind, Lens, Ref, Value, Variant},
     wire::{Malformed, Reader, Wire, write_varint},
 };
@@ -14,8 +15,14 @@ pub const ID: Pubkey = vote::ID;
 
 /// The data length in bytes of a vote account.
 pub const ACCOUNT_BYTES: usize = 3762;
+/// What the data of a vote account of version 1 begin with (agave: `V1_14_11`).
+pub const VERSION_1: u32 = 1;
+/// What the data of a vote account of version 3 begin with.
+pub const VERSION_3: u32 = 2;
 /// What the data of a vote account of version 4 (SIMD-0185) begin with.
 pub const VERSION_4: u32 = 3;
+/// The length in bytes of a compressed BLS public key.
+pub const BLS_KEY_BYTES: usize = 48;
 
 /// A BLS key with its proof of possession (SIMD-0387).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -323,9 +330,11 @@ instructions! {
     }
 }
 
-record! {
-    /// What a vote account of version 4 (SIMD-0185), the one that the program writes, begins with.
-    VoteHead {
+layout! {
+    /// What a vote account of version 4 (SIMD-0185), the one that the program writes, begins with behind
+    /// its version. A BLS key follows, if there is one; then lists of [`LandedVote`]s, the root,
+    /// [`AuthorizedVoter`]s and [`EpochCredits`]; and a [`VoteTail`].
+    VoteHead, VoteHeadAt, VOTE_HEAD {
         /// The validator's identity.
         node_pubkey: Pubkey,
         /// Who may withdraw.
@@ -343,8 +352,37 @@ record! {
     }
 }
 
+/// Where a vote account of version 4 has the lamports that its delegators are still to receive.
+pub const PENDING_DELEGATOR_REWARDS: At<u64> =
+    At::<VoteHead>::new(At::<u32>::BYTES).then(VOTE_HEAD.pending_delegator_rewards);
+
 record! {
-    /// A vote of a vote account.
+    /// What vote accounts of the versions before 4 begin with. There is no BLS key; [`PriorVoters`] follow
+    /// the authorized voters.
+    OldVoteHead {
+        /// The validator's identity.
+        node_pubkey: Pubkey,
+        /// Who may withdraw.
+        authorized_withdrawer: Pubkey,
+        /// The commission on inflation rewards, in percent.
+        commission: u8,
+    }
+}
+
+record! {
+    /// Who voted before. Version 4 has dropped them.
+    PriorVoters {
+        /// 32 times a key and two epochs.
+        voters: [u8; 32 * 48],
+        /// The index of the newest.
+        index: u64,
+        /// Whether there are none.
+        is_empty: bool,
+    }
+}
+
+record! {
+    /// A vote of a vote account. The oldest version, 1, does not have the latency.
     LandedVote {
         /// How many slots later it landed; 0 if that is unknown.
         latency: u8,
@@ -367,6 +405,7 @@ record! {
 
 record! {
     /// The credits of an epoch.
+    #[derive(Copy, Eq)]
     EpochCredits {
         /// The epoch.
         epoch: u64,

@@ -7,7 +7,7 @@ use std::{
 
 use selkie_bank::{
     Bank, BankError, Outcome,
-    alpenglow::{CERTIFICATE, Certificate},
+    alpenglow::{self, CERTIFICATE, GenesisCertificate},
     rewards::InflationSchedule,
 };
 use selkie_ledger::{LoadedAddresses, Meta};
@@ -272,10 +272,10 @@ impl View {
 
     /// Returns the certificate with which Alpenglow began; `None` before the migration.
     #[must_use]
-    pub fn genesis_certificate(&self) -> Option<Certificate> {
+    pub fn genesis_certificate(&self) -> Option<GenesisCertificate> {
         let read = |bank: &Bank| {
             bank.get_account(&CERTIFICATE)?;
-            Ok(Certificate::read(bank))
+            Ok(alpenglow::genesis_certificate(bank))
         };
         self.read(read).flatten()
     }

@@ -33,5 +33,9 @@ pub mod trace;
 mod usage;
 
 pub use crate::{
-    coverage::Coverage, profile::Profile, symbolize::Programs, text::escaped, usage::Usage,
+    coverage::Coverage,
+    profile::Profile,
+    symbolize::Programs,
+    text::{escaped, thousands},
+    usage::Usage,
 };

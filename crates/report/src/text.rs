@@ -22,7 +22,8 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// Renders a number with separators between thousands.
-pub(crate) fn thousands(number: u64) -> String {
+#[must_use]
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -48,4 +49,15 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 /// Returns the SHA-256 of bytes in hexadecimal.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_stand_in_groups_of_three() {
+        let shown = [0, 999, 1000, 98_979, 1_234_567].map(thousands);
+        assert_eq!(shown.join(" "), "0 999 1,000 98,979 1,234,567");
+    }
 }

@@ -7,8 +7,7 @@
 //! | a file, which the server's [`Explainer`](crate::Explainer) finds | else |
 //! | the account of Program Metadata, or Anchor's older one | else, on chain |
 //!
-//! The two accounts: `program/src/state/header.rs` of solana-program/program-metadata, and
-//! `lang/src/idl.rs` of Anchor 0.32.
+//! `selkie_layout::interface` has what the two accounts begin with.
 
 use core::fmt;
 use std::{
@@ -19,7 +18,14 @@ use std::{
 
 use flate2::read::{GzDecoder, ZlibDecoder};
 use selkie_idl::{ErrorRow, Idl};
-use selkie_layout::{account::Layout, instruction::Instruction, program};
+use selkie_layout::{
+    account::Layout,
+    instruction::Instruction,
+    interface::{
+        ANCHOR_IDL_HEADER, ANCHOR_SEED, METADATA, METADATA_HEADER, METADATA_SEED, MetadataHeader,
+    },
+    program,
+};
 use serde_json::Value;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
@@ -30,8 +36,6 @@ use crate::error::RpcError;
 pub(crate) const TEXT_BYTES_MAX: u64 = 4 << 20;
 /// The most programs whose descriptions clients may give, and of which those on chain are kept.
 const PROGRAMS_MAX: usize = 256;
-/// The program whose accounts hold descriptions of others.
-const METADATA: Pubkey = Pubkey::from_str_const("ProgM6JCCvbYkfKqJYHePx4xxSUSqJp7rh8Lyv7nk7S");
 
 /// The description of a program's interface.
 pub struct Interface {
@@ -197,11 +201,10 @@ pub(crate) const BUILT_IN: &str = "built in";
 
 /// Returns the addresses of the accounts that may describe a program.
 fn describing(program: &Pubkey) -> Option<[Pubkey; 2]> {
-    let mut seed = [0; 16];
-    seed.get_mut(..3)?.copy_from_slice(b"idl");
-    let metadata = Pubkey::find_program_address(&[program.as_ref(), &seed], &METADATA).0;
+    let seeds = [program.as_ref(), &METADATA_SEED];
+    let metadata = Pubkey::find_program_address(&seeds, &METADATA).0;
     let base = Pubkey::find_program_address(&[], program).0;
-    let anchor = Pubkey::create_with_seed(&base, "anchor:idl", program).ok()?;
+    let anchor = Pubkey::create_with_seed(&base, ANCHOR_SEED, program).ok()?;
     Some([metadata, anchor])
 }
 
@@ -209,15 +212,10 @@ fn describing(program: &Pubkey) -> Option<[Pubkey; 2]> {
 fn text_of(account: &AccountSharedData) -> Option<String> {
     let data = account.data();
     if *account.owner() == METADATA {
-        // Behind the kind of the account, two addresses, two flags and the seed: encoding, compression, format
-        // and source, and the length.
-        let &[encoding, compression, format, source, ref length @ ..] = data.get(83..91)? else {
-            return None;
-        };
-        let length = u32::from_le_bytes(length.try_into().ok()?);
-        let bytes = data.get(96..)?.get(..usize::try_from(length).ok()?)?;
-        let is_plain_json = encoding <= 1 && format == 1 && source == 0;
-        return match compression {
+        let header = MetadataHeader::at_start_of(data)?;
+        let bytes = behind(data, METADATA_HEADER.bytes, header.data_length)?;
+        let is_plain_json = header.encoding <= 1 && header.format == 1 && header.data_source == 0;
+        return match header.compression {
             _ if !is_plain_json => None,
             0 => read(bytes),
             1 => read(GzDecoder::new(bytes)),
@@ -225,10 +223,13 @@ fn text_of(account: &AccountSharedData) -> Option<String> {
             _ => None,
         };
     }
-    // Behind a discriminator and an authority.
-    let (length, rest) = data.get(40..)?.split_first_chunk()?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    read(ZlibDecoder::new(rest.get(..length)?))
+    let length = ANCHOR_IDL_HEADER.data_length.get(data)?;
+    read(ZlibDecoder::new(behind(data, ANCHOR_IDL_HEADER.bytes, length)?))
+}
+
+/// Returns the bytes behind a header.
+fn behind(data: &[u8], header_bytes: usize, length: u32) -> Option<&[u8]> {
+    data.get(header_bytes..)?.get(..usize::try_from(length).ok()?)
 }
 
 /// Reads text, which may be much longer than its compressed form.

@@ -134,6 +134,19 @@ pub(crate) fn parse_key(text: &str) -> Result<Pubkey, RpcError> {
     parse(text)
 }
 
+/// Parses addresses.
+pub(crate) fn parse_keys(texts: &[String]) -> Result<Vec<Pubkey>, RpcError> {
+    texts.iter().map(|text| parse_key(text)).collect()
+}
+
+/// Returns an error if a list has more than `max` elements.
+pub(crate) fn check_count(count: usize, max: usize) -> Result<(), RpcError> {
+    if count > max {
+        return Err(RpcError::invalid_params(format!("Too many inputs provided; max {max}")));
+    }
+    Ok(())
+}
+
 /// Parses a signature.
 pub(crate) fn parse_signature(text: &str) -> Result<Signature, RpcError> {
     parse(text)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use selkie_bank::Stakes;
 use selkie_case::{
-    Case, CaseOptions, Expected, Input, Replay, ReplayError, blockhashes, unnamed_accounts,
+    Case, CaseOptions, Expected, Input, Overlay, Replay, ReplayError, blockhashes, unnamed_accounts,
 };
 use selkie_inspect::{SourceMap, debug_file};
 use selkie_svm::{Inspector, Processed};
@@ -59,8 +59,11 @@ impl Svm {
         instructions: &[Instruction],
         accounts: &[(Pubkey, Account)],
     ) -> Case {
-        let receipt = self.process_instructions(instructions, accounts);
-        receipt.case().unwrap_or_default()
+        let given = accounts.iter().map(|(key, account)| (*key, account.clone().into())).collect();
+        let state = self.journal.state();
+        let overlay = Overlay { given, base: &state.accounts };
+        let environment = Arc::clone(&state.environment);
+        Case::of_instructions(instructions, &overlay, environment, self.instruction_budget)
     }
 
     /// Writes a transaction with the state that it needs and its simulated result, to be replayed

@@ -1,7 +1,7 @@
 //! The inspector that every transaction of the library has.
 
 use selkie_svm::{
-    Detail, Inspector, InvokeContext, Machine, MemoryMap, Next, Processed, SyscallCall,
+    Detail, Inspector, InvokeContext, Machine, MemoryMap, Next, Processed, Run, SyscallCall,
 };
 use solana_instruction_error::InstructionError;
 
@@ -69,6 +69,12 @@ impl Inspector for FailureRecorder<'_> {
         }
         if let Some(next) = &mut self.next {
             next.before(context);
+        }
+    }
+
+    fn run_end(&mut self, context: &InvokeContext<'_>, run: &Run, input: &[u8]) {
+        if let Some(next) = &mut self.next {
+            next.run_end(context, run, input);
         }
     }
 

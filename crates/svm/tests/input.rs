@@ -312,7 +312,7 @@ fn inputs_contain_nothing_of_earlier_runs() {
             }
             for data in layouts {
                 let setup = setup(data, engine);
-                let run = setup.run(&[word(0xb7, 0, 0, 0, 0), exit()]).run.unwrap();
+                let ran = setup.run(&[word(0xb7, 0, 0, 0, 0), exit()]);
                 let instruction = Instruction {
                     program_id: PROGRAM,
                     accounts: setup.metas.clone(),
@@ -320,7 +320,7 @@ fn inputs_contain_nothing_of_earlier_runs() {
                 };
                 let (accounts, environment) = (&setup.accounts, &setup.environment);
                 let input = instruction_input(&instruction, accounts, environment, Abi::Aligned);
-                assert!(run.input.bytes == input.unwrap().bytes, "{engine:?} {at} {data:?}");
+                assert!(ran.input == input.unwrap().bytes, "{engine:?} {at} {data:?}");
             }
         }
     }

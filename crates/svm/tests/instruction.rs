@@ -6,7 +6,7 @@ use common::{INPUT, PROGRAM, Setup, call, exit, key, lddw, load, poke, program, 
 use selkie_svm::{
     Account, AccountMeta, ComputeBudget, Detail, Engine, Environment, Inspector, Instruction,
     InstructionError, InstructionResult, InvokeContext, Loader, Machine, Next, Options, Pubkey,
-    SyscallError, process_instruction,
+    Run, SyscallError, process_instruction,
 };
 use selkie_vm::{MachineCode, Trap};
 
@@ -226,8 +226,9 @@ fn a_trap_consumes_all_compute_units() {
         ]
     );
     let run = receipt.run.unwrap();
-    assert!(matches!(run.result, Err(Trap::AccessViolation { vaddr: 0, len: 8, .. })));
     assert_eq!(run.pc, 2);
+    let trap = run.result.unwrap_err();
+    assert!(matches!(*trap, Trap::AccessViolation { vaddr: 0, len: 8, .. }));
 }
 
 #[test]
@@ -239,7 +240,8 @@ fn a_failed_syscall_leaves_the_remaining_compute_units() {
         log_after_invoke(&receipt),
         ["Program X consumed 1 of 200000 compute units", "Program X failed: SBF program panicked",]
     );
-    let Err(Trap::Syscall(error)) = receipt.run.unwrap().result else { panic!("no syscall") };
+    let trap = receipt.run.unwrap().result.unwrap_err();
+    let Trap::Syscall(error) = &*trap else { panic!("no syscall") };
     assert_eq!(error.downcast_ref(), Some(&SyscallError::Abort));
 }
 
@@ -339,10 +341,10 @@ fn check_engines(engines: [Engine; 3], expected: [Engine; 3]) {
     let instruction = Instruction { program_id: PROGRAM, accounts: vec![], data: vec![] };
     let ran = engines.map(|engine| {
         let options = Options { engine, ..Options::default() };
-        let receipt = process_instruction(&instruction, &[], &environment, &options, None).unwrap();
-        assert_eq!((receipt.result, receipt.compute_units), (Ok(()), 10_002));
-        assert_eq!(receipt.notes, [""; 0]);
-        receipt.engine
+        let ran = common::run(&instruction, &[], &environment, &options);
+        assert_eq!((&ran.result, ran.compute_units), (&Ok(()), 10_002));
+        assert_eq!(ran.notes, [""; 0]);
+        ran.run.unwrap().engine
     });
     assert_eq!(ran, expected);
 }
@@ -373,7 +375,7 @@ fn unsupported_engines_are_an_error() {
 
 #[test]
 fn observed_programs_are_interpreted() {
-    struct Steps(u64);
+    struct Steps(u64, Option<Engine>);
     impl Inspector for Steps {
         fn detail(&self) -> Detail {
             Detail::Instructions
@@ -382,16 +384,19 @@ fn observed_programs_are_interpreted() {
             self.0 += 1;
             Next::Execute
         }
+        fn run_end(&mut self, _: &InvokeContext<'_>, run: &Run, _: &[u8]) {
+            self.1 = Some(run.engine);
+        }
     }
     let engine = if MachineCode::SUPPORTED { Engine::Jit } else { Engine::Auto };
     let options = Options { engine, ..Options::default() };
     let mut environment = Environment::default();
     environment.programs.insert(PROGRAM, program(Loader::V3, &[end(0)]));
     let instruction = Instruction { program_id: PROGRAM, accounts: vec![], data: vec![] };
-    let mut steps = Steps(0);
+    let mut steps = Steps(0, None);
     let receipt =
         process_instruction(&instruction, &[], &environment, &options, Some(&mut steps)).unwrap();
-    assert_eq!((receipt.engine, steps.0), (Engine::Interpreter, 2));
+    assert_eq!((steps.0, steps.1), (2, Some(Engine::Interpreter)));
     assert_eq!(receipt.notes.len(), usize::from(engine == Engine::Jit), "{:?}", receipt.notes);
 }
 

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{HEAP, INPUT, PROGRAM, STACK, Setup, call, exit, key, lddw, poke};
+use common::{HEAP, INPUT, PROGRAM, Ran, STACK, Setup, call, exit, key, lddw, poke};
 use selkie_svm::{
-    ComputeBudget, EpochStake, Feature, FeatureSet, InstructionError, InstructionResult, Loader,
-    Options, Pubkey, Sysvars, sysvars::Clock,
+    ComputeBudget, EpochStake, Feature, FeatureSet, InstructionError, Loader, Options, Pubkey,
+    Sysvars, sysvars::Clock,
 };
 
 /// A call with up to five arguments.
@@ -56,7 +56,7 @@ impl Call {
         3 * self.words.len() as u64 + self.arguments.len() as u64 + 1
     }
 
-    fn run(&self) -> InstructionResult {
+    fn run(&self) -> Ran {
         self.setup.run(&self.text())
     }
 
@@ -72,7 +72,7 @@ impl Call {
     }
 }
 
-fn outcome(call: &Call, receipt: &InstructionResult) -> Outcome {
+fn outcome(call: &Call, receipt: &Ran) -> Outcome {
     let run = receipt.run.as_ref().expect("the program ran");
     let units = run.compute_units - call.overhead();
     match &run.result {
@@ -119,8 +119,8 @@ fn lines(call: Call, units: u64) -> Vec<String> {
 fn written(call: Call, r0: u64, units: u64) -> Vec<u8> {
     let receipt = call.run();
     assert_eq!(outcome(&call, &receipt), (Ok(r0), units), "{}", call.name);
-    let input = receipt.run.unwrap().input;
-    input.bytes[input.layout.instruction_data..input.layout.program_id].to_vec()
+    let start = usize::try_from(DATA - INPUT).unwrap();
+    receipt.input[start..start + call.setup.data.len()].to_vec()
 }
 
 /// The address of the instruction data if there are no accounts.
@@ -409,7 +409,7 @@ fn get_return_data_copies_data_and_program() {
         let setup = Setup { data: [7; 300].to_vec(), ..Setup::default() };
         let receipt = setup.run(&[set.concat(), get.concat(), exit()]);
         let units = receipt.compute_units - 3 - 101 - 4;
-        (receipt.result, units, receipt.run.unwrap().input.bytes[16..].to_vec())
+        (receipt.receipt.result, units, receipt.input[16..].to_vec())
     };
     let full = Err(InstructionError::Custom(250));
     let (result, units, bytes) = get(DATA + 260, 20, HEAP);

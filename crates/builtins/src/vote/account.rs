@@ -1,5 +1,10 @@
 //! Vote accounts as stakes and rewards read and change them: outside of transactions.
 
+pub use selkie_layout::vote::BLS_KEY_BYTES;
+use selkie_layout::{
+    account::At,
+    vote::{PENDING_DELEGATOR_REWARDS, VERSION_4},
+};
 use selkie_svm::Pubkey;
 
 pub use super::state::VOTE_ACCOUNT_BYTES;
@@ -7,9 +12,6 @@ use super::{
     state::{Version, VoteState},
     votes::LandedVote,
 };
-
-/// The length in bytes of a compressed BLS public key.
-pub const BLS_KEY_BYTES: usize = 48;
 
 /// The entry of the epoch credits that separates those of votes from lamports, which follow it (agave:
 /// `AG_MIGRATION_EPOCH_CREDIT`).
@@ -21,34 +23,27 @@ const EPOCHS_MAX: usize = 64;
 /// An epoch, the credits at its end, and those at its start.
 pub type EpochCredits = (u64, u64, u64);
 
-/// The discriminant of the newest version.
-const VERSION_4: [u8; 4] = [3, 0, 0, 0];
-
-/// Where the data of the newest version hold the lamports that delegators are still to receive.
-const PENDING_REWARDS: core::ops::Range<usize> = 136..144;
-
 /// Returns the lamports in the data of a vote account of the newest version that its delegators are
 /// still to receive (SIMD-0123).
-fn pending_rewards(data: &mut [u8]) -> Option<&mut [u8; 8]> {
-    if data.len() < VOTE_ACCOUNT_BYTES || !data.starts_with(&VERSION_4) {
-        return None;
-    }
-    data.get_mut(PENDING_REWARDS)?.first_chunk_mut()
+fn pending_rewards(data: &[u8]) -> Option<u64> {
+    let is_newest = At::<u32>::new(0).get(data) == Some(VERSION_4);
+    let pending = || PENDING_DELEGATOR_REWARDS.get(data);
+    (is_newest && data.len() >= VOTE_ACCOUNT_BYTES).then(pending).flatten()
 }
 
 /// Adds lamports to those in the data of a vote account that its delegators are still to receive; `None`
 /// if it is not of the newest version, or if they are too many (agave: `VoteStateViewMut`).
 pub fn add_pending_rewards(data: &mut [u8], lamports: u64) -> Option<()> {
-    let pending = pending_rewards(data)?;
-    *pending = u64::from_le_bytes(*pending).checked_add(lamports)?.to_le_bytes();
-    Some(())
+    let pending = pending_rewards(data)?.checked_add(lamports)?;
+    PENDING_DELEGATOR_REWARDS.put(data, &pending)
 }
 
 /// Sets the lamports in the data of a vote account that its delegators are still to receive to 0, and
 /// returns them; `None` if it is not of the newest version.
 pub fn take_pending_rewards(data: &mut [u8]) -> Option<u64> {
     let pending = pending_rewards(data)?;
-    Some(u64::from_le_bytes(core::mem::take(pending)))
+    PENDING_DELEGATOR_REWARDS.put(data, &0)?;
+    Some(pending)
 }
 
 /// Returns the compressed BLS key in the data of a vote account; `None` if it has none or the data

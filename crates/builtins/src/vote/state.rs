@@ -1,8 +1,14 @@
-//! Encoding of vote accounts: three versions are read, the newest is written (SIMD-0185).
+//! The state of vote accounts: three versions are read, the newest is written (SIMD-0185).
 
 use std::collections::{BTreeMap, VecDeque};
 
-use selkie_layout::vote::{Lockout, VoteInit, VoteInitV2};
+use selkie_layout::{
+    vote::{
+        self as layout, AuthorizedVoter, BlockTimestamp, EpochCredits, Lockout, OldVoteHead,
+        PriorVoters, VERSION_1, VERSION_3, VERSION_4, VoteHead, VoteInit, VoteInitV2, VoteTail,
+    },
+    wire::Wire,
+};
 use selkie_svm::{InstructionError, InvokeContext, Pubkey};
 
 use super::{error::VoteError, votes::LandedVote};
@@ -12,10 +18,6 @@ use crate::{
 };
 
 pub use selkie_layout::vote::ACCOUNT_BYTES as VOTE_ACCOUNT_BYTES;
-
-/// The length of the prior voters, which the newest version has dropped: 32 times a key and two
-/// epochs, then an index. A flag byte follows.
-const PRIOR_VOTERS_BYTES: usize = 32 * 48 + 8;
 
 /// The state of a vote account, of any version.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -27,7 +29,7 @@ pub(super) struct VoteState {
     pub(super) inflation_rewards_commission_bps: u16,
     pub(super) block_revenue_commission_bps: u16,
     pub(super) pending_delegator_rewards: u64,
-    pub(super) bls_key: Option<[u8; 48]>,
+    pub(super) bls_key: Option<[u8; layout::BLS_KEY_BYTES]>,
     pub(super) votes: VecDeque<LandedVote>,
     pub(super) root: Option<u64>,
     /// The authorized voters, each by the first epoch in which it may vote.
@@ -133,79 +135,96 @@ impl VoteState {
         let mut it = Reader::new(data);
         let version = match it.u32()? {
             0 => return Ok(None),
-            1 => Version::V1_14_11,
-            2 => Version::V3,
-            3 => Version::V4,
+            VERSION_1 => Version::V1_14_11,
+            VERSION_3 => Version::V3,
+            VERSION_4 => Version::V4,
             _ => return Err(Malformed),
         };
-        let mut state = Self { node: it.pubkey()?, withdrawer: it.pubkey()?, ..Self::default() };
-        if version == Version::V4 {
-            state.inflation_rewards_collector = it.pubkey()?;
-            state.block_revenue_collector = it.pubkey()?;
-            state.inflation_rewards_commission_bps = it.u16()?;
-            state.block_revenue_commission_bps = it.u16()?;
-            state.pending_delegator_rewards = it.u64()?;
-            state.bls_key = it.option(Reader::array)?;
-        } else {
-            state.inflation_rewards_collector = *address;
-            state.block_revenue_collector = state.node;
-            state.inflation_rewards_commission_bps = basis_points(it.u8()?);
-            state.block_revenue_commission_bps = FULL_COMMISSION_BPS;
-        }
-        let vote = |it: &mut Reader<'_>| {
-            let latency = if version == Version::V1_14_11 { 0 } else { it.u8()? };
-            let lockout = Lockout { slot: it.u64()?, confirmation_count: it.u32()? };
-            Ok(LandedVote { latency, lockout })
+        let mut state = match version {
+            Version::V4 => {
+                let head = VoteHead::read(&mut it)?;
+                Self { bls_key: it.option(Reader::array)?, ..Self::of_head(&head) }
+            }
+            Version::V1_14_11 | Version::V3 => Self::of_old(address, &OldVoteHead::read(&mut it)?),
+        };
+        let vote = |it: &mut Reader<'_>| match version {
+            Version::V1_14_11 => Ok(LandedVote { latency: 0, lockout: Lockout::read(it)? }),
+            Version::V3 | Version::V4 => layout::LandedVote::read(it).map(LandedVote::from),
         };
         state.votes = it.list(vote)?.into();
         state.root = it.option(Reader::u64)?;
-        state.voters = it.list(|it| Ok((it.u64()?, it.pubkey()?)))?.into_iter().collect();
+        let voter = |it: &mut Reader<'_>| AuthorizedVoter::read(it);
+        let voters = it.list(voter)?.into_iter();
+        state.voters = voters.map(|it| (it.epoch, it.authorized_voter)).collect();
         if version != Version::V4 {
-            it.bytes(PRIOR_VOTERS_BYTES)?;
-            if it.u8()? > 1 {
-                return Err(Malformed);
-            }
+            PriorVoters::read(&mut it)?;
         }
-        state.epoch_credits = it.list(|it| Ok((it.u64()?, it.u64()?, it.u64()?)))?;
-        state.last_timestamp = (it.u64()?, it.i64()?);
+        state.epoch_credits = it.list(|it| {
+            let EpochCredits { epoch, credits, previous_credits } = EpochCredits::read(it)?;
+            Ok((epoch, credits, previous_credits))
+        })?;
+        let VoteTail { last_timestamp } = VoteTail::read(&mut it)?;
+        state.last_timestamp = (last_timestamp.slot, last_timestamp.timestamp);
         Ok(Some((version, state)))
+    }
+
+    /// Returns the state with the first fields of an account of the newest version.
+    fn of_head(head: &VoteHead) -> Self {
+        Self {
+            node: head.node_pubkey,
+            withdrawer: head.authorized_withdrawer,
+            inflation_rewards_collector: head.inflation_rewards_collector,
+            block_revenue_collector: head.block_revenue_collector,
+            inflation_rewards_commission_bps: head.inflation_rewards_commission_bps,
+            block_revenue_commission_bps: head.block_revenue_commission_bps,
+            pending_delegator_rewards: head.pending_delegator_rewards,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the state with the first fields of an account at `address` of an older version.
+    fn of_old(address: &Pubkey, head: &OldVoteHead) -> Self {
+        Self {
+            node: head.node_pubkey,
+            withdrawer: head.authorized_withdrawer,
+            inflation_rewards_collector: *address,
+            block_revenue_collector: head.node_pubkey,
+            inflation_rewards_commission_bps: basis_points(head.commission),
+            block_revenue_commission_bps: FULL_COMMISSION_BPS,
+            ..Self::default()
+        }
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(VOTE_ACCOUNT_BYTES);
-        let mut write = |field: &[u8]| bytes.extend_from_slice(field);
-        write(&3_u32.to_le_bytes());
-        let keys = [
-            &self.node,
-            &self.withdrawer,
-            &self.inflation_rewards_collector,
-            &self.block_revenue_collector,
-        ];
-        keys.into_iter().for_each(|key| write(key.as_ref()));
-        write(&self.inflation_rewards_commission_bps.to_le_bytes());
-        write(&self.block_revenue_commission_bps.to_le_bytes());
-        write(&self.pending_delegator_rewards.to_le_bytes());
-        write(&[self.bls_key.is_some().into()]);
-        write(self.bls_key.as_ref().map_or(&[], |key| key.as_slice()));
-        write(&(self.votes.len() as u64).to_le_bytes());
-        for LandedVote { latency, lockout } in &self.votes {
-            write(&[*latency]);
-            write(&lockout.slot.to_le_bytes());
-            write(&lockout.confirmation_count.to_le_bytes());
-        }
-        write(&[self.root.is_some().into()]);
-        write(self.root.map(u64::to_le_bytes).as_ref().map_or(&[], |root| root.as_slice()));
-        write(&(self.voters.len() as u64).to_le_bytes());
-        for (epoch, voter) in &self.voters {
-            write(&epoch.to_le_bytes());
-            write(voter.as_ref());
-        }
-        write(&(self.epoch_credits.len() as u64).to_le_bytes());
-        for (epoch, credits, before) in &self.epoch_credits {
-            [epoch, credits, before].into_iter().for_each(|it| write(&it.to_le_bytes()));
-        }
-        write(&self.last_timestamp.0.to_le_bytes());
-        write(&self.last_timestamp.1.to_le_bytes());
+        let out = &mut bytes;
+        VERSION_4.write(out);
+        let head = VoteHead {
+            node_pubkey: self.node,
+            authorized_withdrawer: self.withdrawer,
+            inflation_rewards_collector: self.inflation_rewards_collector,
+            block_revenue_collector: self.block_revenue_collector,
+            inflation_rewards_commission_bps: self.inflation_rewards_commission_bps,
+            block_revenue_commission_bps: self.block_revenue_commission_bps,
+            pending_delegator_rewards: self.pending_delegator_rewards,
+        };
+        head.write(out);
+        self.bls_key.write(out);
+        write_list(out, self.votes.iter().map(|it| layout::LandedVote::from(*it)));
+        self.root.write(out);
+        let voter = |(epoch, voter): (&u64, &Pubkey)| AuthorizedVoter {
+            epoch: *epoch,
+            authorized_voter: *voter,
+        };
+        write_list(out, self.voters.iter().map(voter));
+        let credits = |&(epoch, credits, previous_credits): &(u64, u64, u64)| EpochCredits {
+            epoch,
+            credits,
+            previous_credits,
+        };
+        write_list(out, self.epoch_credits.iter().map(credits));
+        let (slot, timestamp) = self.last_timestamp;
+        VoteTail { last_timestamp: BlockTimestamp { slot, timestamp } }.write(out);
         bytes
     }
 
@@ -226,6 +245,12 @@ impl VoteState {
         self.voters.insert(epoch, voter);
         Ok(())
     }
+}
+
+/// Writes a count and so many values.
+fn write_list<'a, T: Wire<'a>>(out: &mut Vec<u8>, values: impl ExactSizeIterator<Item = T>) {
+    (values.len() as u64).write(out);
+    values.for_each(|it| it.write(out));
 }
 
 #[cfg(test)]

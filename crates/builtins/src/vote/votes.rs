@@ -1,6 +1,6 @@
 //! Votes, as vote accounts store them.
 
-use selkie_layout::vote::Lockout;
+use selkie_layout::vote::{self as layout, Lockout};
 
 /// The maximum confirmation count of a vote.
 pub(super) const CONFIRMATIONS_MAX: u32 = 31;
@@ -22,5 +22,18 @@ impl LandedVote {
     /// Returns a vote for a slot without confirmations by later ones.
     pub(super) fn first(slot: u64) -> Self {
         Self { latency: 0, lockout: Lockout { slot, confirmation_count: 1 } }
+    }
+}
+
+impl From<layout::LandedVote> for LandedVote {
+    fn from(layout::LandedVote { latency, slot, confirmation_count }: layout::LandedVote) -> Self {
+        Self { latency, lockout: Lockout { slot, confirmation_count } }
+    }
+}
+
+impl From<LandedVote> for layout::LandedVote {
+    fn from(LandedVote { latency, lockout }: LandedVote) -> Self {
+        let Lockout { slot, confirmation_count } = lockout;
+        Self { latency, slot, confirmation_count }
     }
 }

@@ -11,20 +11,15 @@ use serde::Serialize;
 use crate::{
     args::CfgArgs,
     files,
-    program::{ProgramFile, find_function, open_to_inspect},
+    program::{find_function, open_to_show},
     render::Seq,
     ui::{Status, Ui},
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
-    let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
+    let Ok(program) = open_to_show(ui, &args.program, args.raw, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let program = open_to_inspect(&file, args.raw.then_some(args.assembler.arch))
-        .with_context(|| args.program.display().to_string())?;
-    if let Some(refusal) = program.refusal() {
-        ui.warning(&format!("the loader rejects this file: {refusal}"))?;
-    }
     let graph = Graph::new(&program, Style::Selkie);
     let named = args.function.as_deref().map(|name| find_function(&graph, name));
     let function = named.transpose().with_context(|| args.program.display().to_string())?;

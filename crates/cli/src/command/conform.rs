@@ -5,6 +5,7 @@ use std::{io::Write as _, path::Path, sync::Mutex};
 use anyhow::{Context as _, Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use selkie_conform::{Engine, FileReport, KindReport, Options, Progress, Report, Tally};
+use selkie_report::thousands;
 use serde_json::json;
 
 pub(crate) use crate::args::ConformArgs;
@@ -130,23 +131,10 @@ fn table(kinds: &[KindReport]) -> String {
         "| kind | what is compared | passed | failed | skipped |\n|---|---|---|---|---|\n",
     );
     for KindReport { name, compared, tally: Tally { passed, failed, skipped } } in kinds {
-        let counts = [passed, failed, skipped].map(|count| grouped(*count)).join(" | ");
+        let counts = [passed, failed, skipped].map(|count| thousands(*count as u64)).join(" | ");
         table += &format!("| {name} | {compared} | {counts} |\n");
     }
     table
-}
-
-/// A number with its digits in groups of three: `98,979`.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn as_json(report: &Report, total: Tally) -> serde_json::Value {
@@ -157,17 +145,4 @@ fn as_json(report: &Report, total: Tally) -> serde_json::Value {
         "failed": total.failed,
         "skipped": total.skipped,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_stand_in_groups_of_three() {
-        assert_eq!(
-            [0, 999, 1000, 98_979, 1_234_567].map(grouped).join(" "),
-            "0 999 1,000 98,979 1,234,567"
-        );
-    }
 }

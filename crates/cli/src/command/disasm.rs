@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     args::{DisasmArgs, StyleArg},
     files,
-    program::{ProgramFile, find_function, open_to_inspect},
+    program::{find_function, open_to_show},
     render::Seq,
     ui::{Advise as _, Status, Ui},
 };
@@ -19,14 +19,9 @@ use crate::{
 mod native;
 
 pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
-    let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
+    let Ok(program) = open_to_show(ui, &args.program, args.raw, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let program = open_to_inspect(&file, args.raw.then_some(args.assembler.arch))
-        .with_context(|| args.program.display().to_string())?;
-    if let Some(refusal) = program.refusal() {
-        ui.warning(&format!("the loader rejects this file: {refusal}"))?;
-    }
     let text = text(ui, args, &program)?;
     match &args.output {
         Some(path) => files::write(path, text)?,

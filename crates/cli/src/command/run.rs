@@ -1,25 +1,26 @@
 //! `selkie run`.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, BufWriter, Write as _},
     path::Path,
-    sync::Arc,
 };
 
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
-    ErrorPlace, ErrorSources, FailedAccount, FailedInstruction, InstructionError, custom_error,
-    programs::errors,
+    Account, ErrorPlace, ErrorSources, FailedAccount, FailedInstruction, InstructionError,
+    ProgramError, TransactionError, custom_error, programs::errors,
 };
+use selkie_case::RunMemory;
 use selkie_client::instruction_file::InstructionFile;
-use selkie_elf::NotSbpf;
+use selkie_elf::{Executable, NotSbpf};
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_report::trace::write_step;
 use selkie_svm::{
-    Detail, FeatureSet, Inspector, InstructionResult, InvokeContext, LoadError, Loader, Machine,
-    Next, Options, Program, Pubkey, Purpose, elf_environment, process_instruction,
+    Detail, Engine, FeatureSet, Inspector, InvokeContext, LoadError, Machine, Next, Processed,
+    Pubkey, Purpose, Run, elf_environment,
 };
 use serde_json::{Value, json};
 
@@ -43,58 +44,96 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         return Ok(Status::Failure);
     };
     let Call { file, input, names, .. } = &call;
-    let mut environment = call.environment.clone();
-    let program = match load(file, call.loader(), environment.features) {
-        Ok(program) => Arc::new(program),
-        Err(error) => return refuse(ui, args, file, &error),
+    let chain = match call.chain() {
+        Ok(chain) => chain,
+        Err(ProgramError::Load(error)) => return refuse(ui, args, file, &error),
+        Err(error) => {
+            return Err(error).with_context(|| format!("{} cannot be run", args.program.display()));
+        }
     };
-    environment.programs.insert(input.instruction.program_id, Arc::clone(&program));
     if let Some(path) = &args.save_replay {
         files::write(path, call.replay()?.to_string())?;
     }
-    let options = Options { budget: call.budget(), engine: args.engine.into() };
-    let InstructionFile { instruction, accounts } = input;
-    let process_with = |options: &Options, inspector: Option<&mut dyn Inspector>| {
-        process_instruction(instruction, accounts, &environment, options, inspector)
-            .advise("omit `--engine`, or use `--engine interpreter`")
-    };
-    let process = |inspector: Option<&mut dyn Inspector>| process_with(&options, inspector);
-    let receipt = match &args.trace {
-        None => process(None)?,
-        Some(path) => trace(path, file, &program, process)?,
+    let case = call.case(&chain);
+    let engine = Engine::from(args.engine);
+    engine.resolve().advise("omit `--engine`, or use `--engine interpreter`")?;
+    let process = |engine: Engine, inspector: &mut dyn Inspector| {
+        case.run(chain.program_cache(), engine, Some(inspector), &mut RunMemory::default())
     };
     let map = file.source_map();
-    let again = Options { engine: Default::default(), ..options };
-    let error_place = trap::error_place(&receipt, &map, |tracer| process_with(&again, tracer));
+    let (processed, run) = match &args.trace {
+        None => {
+            let mut last = LastRun::default();
+            (process(engine, &mut last)?, last.0)
+        }
+        Some(path) => trace(path, file, |tracer| process(engine, tracer))?,
+    };
+    let ran = Ran::new(processed, run, input, engine);
+    let again = |tracer: &mut dyn Inspector| process(Engine::default(), tracer).map(|_| ());
     let report = Report {
-        receipt: &receipt,
+        error_place: trap::error_place(&ran, &map, again),
+        ran: &ran,
         file,
-        error_place,
         map,
         input,
         limit: args.call.limit,
         names,
-        error_name: error_name(args, file, &input.instruction.program_id, &receipt),
-        explanations: explain(args, input, names, &receipt),
+        error_name: error_name(args, file, &input.instruction.program_id, &ran),
+        explanations: explain(args, input, names, &ran),
     };
     if ui.json {
         ui.object(&report.as_json())?;
     } else {
         report.show(ui)?;
     }
-    Ok(Status::of(receipt.result.is_ok()))
+    Ok(Status::of(ran.result.is_ok()))
+}
+
+/// What the instruction has resulted in.
+struct Ran {
+    processed: Box<Processed>,
+    result: Result<(), InstructionError>,
+    /// The end of the program's run, if it was started.
+    run: Option<Run>,
+    /// The engine that ran the program; the requested one if it was not started.
+    engine: Engine,
+    /// The accounts that were passed, in order, then the others that the instruction names: before and
+    /// after it.
+    accounts: Vec<(Pubkey, [Account; 2])>,
+}
+
+impl Ran {
+    fn new(
+        processed: Box<Processed>,
+        run: Option<Run>,
+        input: &InstructionFile,
+        engine: Engine,
+    ) -> Self {
+        let result = processed.result.clone().map_err(|error| match error {
+            TransactionError::InstructionError(_, error) => error,
+            _ => InstructionError::GenericError,
+        });
+        let mut known = BTreeSet::new();
+        let passed = input.accounts.iter().map(|(key, _)| *key);
+        let named = input.instruction.accounts.iter().map(|meta| meta.pubkey);
+        let keys = passed.chain(named).filter(|key| known.insert(*key));
+        let accounts = keys.map(|key| {
+            let found = processed.accounts.iter().find(|it| it.key == key);
+            let before = found.and_then(|it| it.before.clone()).unwrap_or_default();
+            let after = found.and_then(|it| it.write.clone()).unwrap_or_else(|| before.clone());
+            (key, [before.into(), after.into()])
+        });
+        let accounts = accounts.collect();
+        let engine = run.as_ref().map_or(engine, |run| run.engine);
+        Self { processed, result, run, engine, accounts }
+    }
 }
 
 /// Returns what a custom error means: of the program itself, or of another one that it has called and
 /// that failed first.
-fn error_name(
-    args: &RunArgs,
-    file: &ProgramFile,
-    program: &Pubkey,
-    receipt: &InstructionResult,
-) -> Option<String> {
-    let Err(InstructionError::Custom(code)) = receipt.result else { return None };
-    let logs = &receipt.logs;
+fn error_name(args: &RunArgs, file: &ProgramFile, program: &Pubkey, ran: &Ran) -> Option<String> {
+    let Err(InstructionError::Custom(code)) = ran.result else { return None };
+    let logs = &ran.processed.logs;
     let of = errors::failed_program(logs, code).unwrap_or(*program);
     let is_own = of == *program;
     let elf = is_own.then_some(file.elf.as_slice());
@@ -104,25 +143,20 @@ fn error_name(
 }
 
 /// Says which accounts an error is about that the program returned itself.
-fn explain(
-    args: &RunArgs,
-    input: &InstructionFile,
-    names: &Names,
-    receipt: &InstructionResult,
-) -> Vec<String> {
+fn explain(args: &RunArgs, input: &InstructionFile, names: &Names, ran: &Ran) -> Vec<String> {
     let instruction = &input.instruction;
     let program_id = instruction.program_id;
     let is_own = |line: &String| {
         let failed = line.strip_prefix("Program ").and_then(|it| it.split_once(" failed: "));
         failed.is_none_or(|(id, _)| id == program_id.to_string())
     };
-    let Some(error) = receipt.result.as_ref().err().filter(|_| receipt.logs.iter().all(is_own))
-    else {
+    let logs = &ran.processed.logs;
+    let Some(error) = ran.result.as_ref().err().filter(|_| logs.iter().all(is_own)) else {
         return Vec::new();
     };
     let accounts = instruction.accounts.iter().map(|meta| {
-        let known = receipt.accounts.iter().find(|(key, _)| *key == meta.pubkey);
-        let account = known.map(|(_, account)| account.clone()).unwrap_or_default();
+        let known = ran.accounts.iter().find(|(key, _)| *key == meta.pubkey);
+        let account = known.map(|(_, [_, after])| after.clone()).unwrap_or_default();
         FailedAccount {
             key: meta.pubkey,
             is_signer: meta.is_signer,
@@ -140,13 +174,8 @@ fn explain(
         error: error.clone(),
         accounts: accounts.collect(),
     };
-    let sources = ErrorSources { logs: &receipt.logs, path: Some(&args.program), elf: None };
+    let sources = ErrorSources { logs, path: Some(&args.program), elf: None };
     failed.explain(&instruction.data, &sources, &|key| names.label(key))
-}
-
-fn load(file: &ProgramFile, loader: Loader, features: FeatureSet) -> Result<Program, LoadError> {
-    let environment = elf_environment(features, Purpose::Execution);
-    Program::load(&file.elf, loader, &environment)
 }
 
 fn refuse(ui: &mut Ui, args: &RunArgs, file: &ProgramFile, error: &LoadError) -> Result<Status> {
@@ -179,39 +208,50 @@ fn refuse(ui: &mut Ui, args: &RunArgs, file: &ProgramFile, error: &LoadError) ->
 fn trace(
     path: &Path,
     file: &ProgramFile,
-    program: &Program,
-    process: impl FnOnce(Option<&mut dyn Inspector>) -> Result<InstructionResult>,
-) -> Result<InstructionResult> {
+    process: impl FnOnce(&mut dyn Inspector) -> Result<Box<Processed>, TransactionError>,
+) -> Result<(Box<Processed>, Option<Run>)> {
     let named = || format!("cannot write {}", path.display());
     let inspected = crate::program::open_to_inspect(file, None)?;
     let graph = Graph::new(&inspected, Style::Selkie);
     let mut tracer = Tracer {
         out: BufWriter::new(File::create(path).with_context(named)?),
-        program,
+        executable: inspected.executable(),
         names: Labels::new(&inspected, &graph),
         index: 0,
         error: None,
+        last: LastRun::default(),
     };
     writeln!(tracer.out, "Frame 0").with_context(named)?;
-    let receipt = process(Some(&mut tracer))?;
+    let processed = process(&mut tracer)?;
     match tracer.error {
         None => tracer.out.flush().with_context(named)?,
         Some(error) => return Err(error).with_context(named),
     }
-    Ok(receipt)
+    Ok((processed, tracer.last.0))
+}
+
+/// Keeps how the last program ran: the one of the instruction, since it ends after those that it invokes.
+#[derive(Default)]
+struct LastRun(Option<Run>);
+
+impl Inspector for LastRun {
+    fn run_end(&mut self, _: &InvokeContext<'_>, run: &Run, _: &[u8]) {
+        self.0 = Some(run.clone());
+    }
 }
 
 struct Tracer<'a> {
     out: BufWriter<File>,
-    program: &'a Program,
+    executable: &'a Executable,
     names: Labels<'a>,
     index: u64,
     error: Option<io::Error>,
+    last: LastRun,
 }
 
 impl Tracer<'_> {
     fn line(&mut self, pc: usize, registers: &[u64; 11]) -> io::Result<()> {
-        let text = instruction_text(self.program.executable(), &self.names, pc);
+        let text = instruction_text(self.executable, &self.names, pc);
         write_step(&mut self.out, self.index, registers, pc, &text)
     }
 }
@@ -228,11 +268,15 @@ impl Inspector for Tracer<'_> {
         }
         Next::Execute
     }
+
+    fn run_end(&mut self, context: &InvokeContext<'_>, run: &Run, input: &[u8]) {
+        self.last.run_end(context, run, input);
+    }
 }
 
 /// The report of a run.
 struct Report<'a> {
-    receipt: &'a InstructionResult,
+    ran: &'a Ran,
     file: &'a ProgramFile,
     map: SourceMap,
     /// Where the program decided on the error that it returned.
@@ -247,25 +291,27 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Returns the accounts that changed.
+    /// Returns the accounts that changed, of those that were passed.
     fn account_changes(&self) -> Vec<AccountChange<'_>> {
-        let before = |key: &Pubkey| {
-            let given = self.input.accounts.iter().find(|(known, _)| known == key);
-            given.map(|(_, account)| account.clone())
-        };
-        let changed = self.receipt.accounts.iter().filter_map(|(key, after)| {
-            let before = before(key)?;
-            (before != *after).then(|| AccountChange { key, before, after: after.clone() })
-        });
-        changed.collect()
+        let is_passed = |key: &Pubkey| self.input.accounts.iter().any(|(known, _)| known == key);
+        let accounts = self.ran.accounts.iter();
+        let changed = accounts.filter(|(key, [before, after])| before != after && is_passed(key));
+        changed
+            .map(|(key, [before, after])| AccountChange {
+                key,
+                before: before.clone(),
+                after: after.clone(),
+            })
+            .collect()
     }
 
     fn r0(&self) -> Option<u64> {
-        self.receipt.run.as_ref().and_then(|run| run.result.as_ref().ok().copied())
+        self.ran.run.as_ref().and_then(|run| run.result.as_ref().ok().copied())
     }
 
     fn show(&self, ui: &mut Ui) -> Result<()> {
-        let InstructionResult { result, compute_units, logs, return_data, run, .. } = self.receipt;
+        let Ran { processed, result, run, .. } = self.ran;
+        let Processed { compute_units, logs, return_data, .. } = &**processed;
         for line in logs {
             let line = self.names.annotate(line);
             let line = ui.line(&line);
@@ -295,9 +341,9 @@ impl Report<'_> {
             trap::show_place(ui, &place.place_line(), &place.other_lines())?;
         }
         if let Some(run) = run {
-            trap::show(ui, run, self.file, &self.map, &self.receipt.logs)?;
+            trap::show(ui, run, self.file, &self.map, logs)?;
         }
-        for note in self.receipt.notes.iter().chain(&self.explanations) {
+        for note in processed.notes.iter().chain(&self.explanations) {
             let note = self.names.annotate(note);
             let note = ui.line(&note);
             writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
@@ -306,15 +352,12 @@ impl Report<'_> {
     }
 
     fn as_json(&self) -> Value {
-        let InstructionResult { result, compute_units, logs, return_data, run, engine, .. } =
-            self.receipt;
-        let accounts =
-            self.receipt.accounts.iter().map(|(key, account)| account_json(key, account));
+        let Ran { processed, result, run, engine, accounts } = self.ran;
+        let Processed { compute_units, logs, return_data, .. } = &**processed;
+        let accounts = accounts.iter().map(|(key, [_, after])| account_json(key, after));
         let changed = self.account_changes();
         let changed = changed.iter().map(AccountChange::json);
-        let trap = run
-            .as_ref()
-            .and_then(|run| trap::as_json(run, self.file, &self.map, &self.receipt.logs));
+        let trap = run.as_ref().and_then(|run| trap::as_json(run, self.file, &self.map, logs));
         json!({
             "success": result.is_ok(),
             "error": result.as_ref().err().map(ToString::to_string),
@@ -330,7 +373,7 @@ impl Report<'_> {
             "error_place": self.error_place.as_ref().map(trap::place_json),
             "changed": changed.collect::<Vec<_>>(),
             "accounts": accounts.collect::<Vec<_>>(),
-            "notes": self.receipt.notes.iter().chain(&self.explanations).collect::<Vec<_>>(),
+            "notes": processed.notes.iter().chain(&self.explanations).collect::<Vec<_>>(),
         })
     }
 }

@@ -15,7 +15,7 @@ const PROGRAM: &str = "target/deploy/fresh.so";
 
 impl Project {
     fn new(name: &str) -> Self {
-        let place = Place::new(name);
+        let place = Place::sharing(name);
         let made = place.run(&["new", "fresh", "--rust", "--library", "crates.io"]);
         assert_eq!(made.code, Some(0), "{}", made.text());
         place.build("fresh", &[".", "--output", PROGRAM]);
@@ -135,8 +135,7 @@ fn steps_by_own_lines(project: &Project) {
     assert!(everywhere.contains("at core/src/slice/mod.rs:"), "{everywhere}");
 }
 
-pub(crate) fn panics_and_errors_with_the_standard_library_are_at_own_lines() {
-    let place = Place::new("build-own-hello");
+pub(crate) fn panics_and_errors_with_the_standard_library_are_at_own_lines(place: &Place) {
     let folder = "examples/rust/hello";
     let program = "target/deploy/hello.so";
     place.build(folder, &[".", "--output", program]);

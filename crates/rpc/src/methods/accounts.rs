@@ -20,7 +20,7 @@ use crate::{
         call::{Call, with_context, write_with_context},
         surfnet_idls::Described,
     },
-    params::{Params, parse_key},
+    params::{Params, check_count, parse_keys},
 };
 
 /// The most addresses that `getMultipleAccounts` takes.
@@ -82,13 +82,9 @@ pub(super) fn get_multiple_accounts(
     text: &mut Text,
 ) -> Result<(), RpcError> {
     let addresses: Vec<String> = params.required(0)?;
-    if addresses.len() > ADDRESSES_MAX {
-        let text = format!("Too many inputs provided; max {ADDRESSES_MAX}");
-        return Err(RpcError::invalid_params(text));
-    }
+    check_count(addresses.len(), ADDRESSES_MAX)?;
     let config: AccountConfig = params.or_default(1)?;
-    let keys: Vec<Pubkey> =
-        addresses.iter().map(|text| parse_key(text)).collect::<Result<_, _>>()?;
+    let keys = parse_keys(&addresses)?;
     call.fetch(&keys)?;
     let view = call.view(config.context())?;
     let form = config.form(AccountEncoding::Base64);

@@ -18,7 +18,7 @@ use crate::{
     encode::{self, block, transaction},
     error::RpcError,
     methods::call::{Call, check_slot, rank, with_context},
-    params::{Params, parse_signature},
+    params::{Params, check_count, parse_signature},
 };
 
 /// The most signatures that `getSignatureStatuses` takes.
@@ -45,10 +45,7 @@ pub(super) fn get_signature_statuses(
 ) -> Result<Value, RpcError> {
     let texts: Vec<String> = params.required(0)?;
     let config: StatusConfig = params.or_default(1)?;
-    if texts.len() > STATUSES_MAX {
-        let text = format!("Too many inputs provided; max {STATUSES_MAX}");
-        return Err(RpcError::invalid_params(text));
-    }
+    check_count(texts.len(), STATUSES_MAX)?;
     let signatures: Vec<Signature> =
         texts.iter().map(|text| parse_signature(text)).collect::<Result<_, _>>()?;
     let level = config.commitment.or_processed();

@@ -12,7 +12,7 @@ use crate::{
     config::{Commitment, ContextConfig},
     error::RpcError,
     methods::{call::Call, cluster::view},
-    params::{Params, parse_key},
+    params::{Params, check_count, parse_keys},
 };
 
 /// The most addresses that `getInflationReward` takes.
@@ -55,12 +55,8 @@ pub(super) fn get_inflation_reward(
     params: &mut Params,
 ) -> Result<Value, RpcError> {
     let addresses: Vec<String> = params.required(0)?;
-    if addresses.len() > ADDRESSES_MAX {
-        let text = format!("Too many inputs provided; max {ADDRESSES_MAX}");
-        return Err(RpcError::invalid_params(text));
-    }
-    let addresses: Vec<Pubkey> =
-        addresses.iter().map(|text| parse_key(text)).collect::<Result<_, _>>()?;
+    check_count(addresses.len(), ADDRESSES_MAX)?;
+    let addresses = parse_keys(&addresses)?;
     let config: EpochConfig = params.or_default(1)?;
     let (commitment, min_context_slot) = (config.commitment, config.min_context_slot);
     let view = call.view(ContextConfig { commitment, min_context_slot })?;

@@ -26,7 +26,7 @@ use crate::{
         surfnet_idls::Described,
         wire,
     },
-    params::{Params, parse_hash, parse_key},
+    params::{Params, check_count, parse_hash, parse_key, parse_keys},
 };
 
 /// The most addresses that `getRecentPrioritizationFees` takes.
@@ -71,12 +71,8 @@ pub(super) fn get_recent_prioritization_fees(
     params: &mut Params,
 ) -> Result<Value, RpcError> {
     let addresses: Vec<String> = params.or_default(0)?;
-    if addresses.len() > FEE_ADDRESSES_MAX {
-        let text = format!("Too many inputs provided; max {FEE_ADDRESSES_MAX}");
-        return Err(RpcError::invalid_params(text));
-    }
-    let keys: Vec<Pubkey> =
-        addresses.iter().map(|text| parse_key(text)).collect::<Result<_, _>>()?;
+    check_count(addresses.len(), FEE_ADDRESSES_MAX)?;
+    let keys = parse_keys(&addresses)?;
     let show = |(slot, fee): &(u64, u64)| json!({ "prioritizationFee": fee, "slot": slot });
     Ok(call.node.prioritization_fees(&keys).iter().map(show).collect())
 }

@@ -194,6 +194,6 @@ pub(super) fn get_ag_genesis_cert(call: &Call<'_>, _: &mut Params) -> Result<Val
     let Some(certificate) = view.genesis_certificate() else { return Ok(Value::Null) };
     Ok(json!({
         "block": { "blockId": certificate.block_id, "slot": certificate.slot },
-        "signature": { "bitmap": certificate.signers, "signature": certificate.signature },
+        "signature": { "bitmap": certificate.signers, "signature": certificate.signature.to_vec() },
     }))
 }

@@ -16,7 +16,7 @@ use crate::{
         features::{Feature, Ungated},
     },
     programs::{
-        engine::{Engine, EngineError},
+        engine::Engine,
         program::{Program, ProgramEntry, Running},
         transaction_programs::TransactionPrograms,
     },
@@ -30,7 +30,7 @@ use crate::{
         instruction_context::{InstructionAccount, InstructionContext},
         logs::{LogBuffers, Logs},
         on_curve::OnCurveCache,
-        stop::{Run, Stopped},
+        stop::Stopped,
         transaction_accounts::{BorrowedAccount, ReturnData, TransactionAccounts},
     },
 };
@@ -55,9 +55,6 @@ pub struct InvokeContext<'e> {
     pub(crate) meter: Meter,
     pub(crate) heap_bytes: u32,
     pub(crate) engine: Engine,
-    /// Set if the requested engine cannot run a program. The result of the instruction is then
-    /// meaningless.
-    pub(crate) engine_error: Option<EngineError>,
     /// The top-level instructions, then the inner ones in the order of execution.
     pub(crate) trace: Vec<InstructionContext<'e>>,
     /// How many top-level instructions are in the trace.
@@ -75,11 +72,7 @@ pub struct InvokeContext<'e> {
     pub(crate) inspector: Option<&'e mut (dyn Inspector + 'e)>,
     /// What the inspector wants to see.
     pub(crate) detail: Detail,
-    /// Whether `last_run` is recorded.
-    pub(crate) keeps_runs: bool,
-    /// How the last program's run ended.
-    pub(crate) last_run: Option<Run>,
-    /// Where the first program that trapped was, unless runs are recorded.
+    /// Where the first program that trapped was.
     pub(crate) stopped: Option<Box<Stopped>>,
     /// Explanations for people, beside the log.
     pub(crate) notes: Vec<String>,
@@ -139,7 +132,6 @@ impl<'e> InvokeContext<'e> {
             meter: Meter::new(options.budget.compute_unit_limit),
             heap_bytes: options.budget.heap_bytes,
             engine: options.engine,
-            engine_error: None,
             trace: emptied(take(trace)),
             top_level: 0,
             top_level_started: 0,
@@ -148,8 +140,6 @@ impl<'e> InvokeContext<'e> {
             modified_programs: Vec::new(),
             inspector: None,
             detail: Detail::Calls,
-            keeps_runs: false,
-            last_run: None,
             stopped: None,
             notes: Vec::new(),
             buffers: take(buffers),

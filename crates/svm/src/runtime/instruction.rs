@@ -9,14 +9,13 @@ use solana_sdk_ids::{native_loader, sysvar};
 
 use crate::{
     chain::account::Account,
-    programs::engine::{Engine, EngineError},
+    programs::engine::EngineError,
     runtime::{
         context::{
             InvokeContext, Options, Scratch, environment::Environment, inspector::Inspector,
         },
         input::{Abi, Input},
         instruction_context::{InstructionAccount, InstructionContext},
-        stop::Run,
         transaction_accounts::{ReturnData, TransactionAccount, TransactionAccounts},
     },
 };
@@ -35,10 +34,6 @@ pub struct InstructionResult {
     /// The accounts afterwards: those that were passed, in order, then the others that the instruction
     /// names. If the instruction failed, they are unchanged.
     pub accounts: Vec<(Pubkey, Account)>,
-    /// The end of the program's run, if it started.
-    pub run: Option<Run>,
-    /// The engine that ran the program: the interpreter or the JIT; the requested one if nothing ran.
-    pub engine: Engine,
     /// Notes on likely causes of a failure, as sentences.
     pub notes: Vec<String>,
 }
@@ -87,16 +82,12 @@ pub fn process_instruction(
     options.engine.resolve()?;
     let before = with_missing(instruction, accounts, environment);
     let mut context = enter(instruction, before.clone(), environment, options);
-    context.keeps_runs = true;
     context.set_inspector(inspector.map(|inspector| inspector as &mut dyn Inspector));
     let precompile = environment.precompiles.get(&instruction.program_id, environment.features);
     let result = match precompile {
         Some(precompile) => context.verify(0, precompile.verify),
         None => context.process_top_level(),
     };
-    if let Some(error) = context.engine_error {
-        return Err(error);
-    }
     let return_data = context.return_data;
     let after = |it: TransactionAccount| (it.key, it.account.into());
     Ok(InstructionResult {
@@ -107,8 +98,6 @@ pub fn process_instruction(
             Ok(()) => context.accounts.take().into_iter().map(after).collect(),
             Err(_) => before,
         },
-        engine: context.last_run.as_ref().map_or(options.engine, |run| run.engine),
-        run: context.last_run,
         notes: context.notes,
         result,
     })

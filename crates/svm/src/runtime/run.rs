@@ -17,7 +17,7 @@ use crate::{
     runtime::{
         buffers::Buffers,
         context::{InvokeContext, inspector::Detail},
-        input::{self, AccountLayout, DataMode, Input, RefusedChange, explain::abi_mismatch},
+        input::{self, AccountLayout, DataMode, RefusedChange, explain::abi_mismatch},
         observed,
         stop::{Run, Stopped},
         syscalls::explain_unknown,
@@ -57,60 +57,29 @@ pub(crate) fn run_program<'e>(
         context.logs.line(format!("Failed to create SBF VM: {why}"));
         return Err(InstructionError::ProgramEnvironmentSetupFailure.into());
     }
-    let end = run_machine(context, &program, mode, &mut buffers)?;
-    log_end(context, end.compute_units, units_before);
-    let result = check_end(context, &program, mode, &end)
+    let (run, dirty) = run_machine(context, &program, mode, &mut buffers)?;
+    log_end(context, run.compute_units, units_before);
+    let result = check_end(context, &program, mode, &run)
         .and_then(|()| copy_back(context, mode, buffers.input.get()));
-    if let Err(trap) = &end.result {
+    if let Err(trap) = &run.result {
         let mismatch = abi_mismatch(trap, buffers.input.get(), abi, program.executable());
         context.notes.extend(mismatch.map(|it| it.to_string()));
     }
-    let (stack_dirty, heap_dirty) = (end.dirty.stack, end.dirty.heap);
-    record_end(context, end, &buffers);
+    record_end(context, run, buffers.input.get());
     buffers.records = core::mem::take(&mut context.frame_mut().layout.records);
-    context.buffers.put_back(buffers, stack_dirty, heap_dirty);
+    context.buffers.put_back(buffers, dirty.stack, dirty.heap);
     result
 }
 
-/// Keeps how a run ended for tools: each run if they ask for it, or else the first trap.
-fn record_end(context: &mut InvokeContext<'_>, end: End, buffers: &Buffers) {
-    let heap_bytes = u64::from(context.heap_bytes);
-    let End { result, pc, registers, return_pcs, compute_units, engine, .. } = end;
-    if context.keeps_runs {
-        let layout = core::mem::take(&mut context.frame_mut().layout);
-        let input = Input { bytes: buffers.input.get().to_vec(), layout };
-        context.last_run = Some(Run {
-            result,
-            pc,
-            registers,
-            return_pcs,
-            compute_units,
-            engine,
-            input,
-            heap_bytes,
-        });
-    } else if let (Err(trap), None) = (result, &context.stopped) {
-        context.stopped = Some(Box::new(Stopped {
-            program_id: context.instruction().program_id,
-            trap: Arc::new(trap),
-            pc,
-            registers,
-            return_pcs,
-            input_bytes: buffers.input.get().len(),
-            heap_bytes,
-        }));
+/// Tells the inspector how a run ended, and keeps the first trap.
+fn record_end(context: &mut InvokeContext<'_>, run: Run, input: &[u8]) {
+    if let Some(inspector) = context.inspector.take() {
+        inspector.run_end(context, &run, input);
+        context.inspector = Some(inspector);
     }
-}
-
-/// How a machine stopped.
-struct End {
-    result: Result<u64, Trap>,
-    pc: usize,
-    registers: [u64; 11],
-    return_pcs: Vec<usize>,
-    compute_units: u64,
-    engine: Engine,
-    dirty: DirtyPrefixes,
+    if run.result.is_err() && context.stopped.is_none() {
+        context.stopped = Stopped::new(context.instruction().program_id, run).map(Box::new);
+    }
 }
 
 /// How many bytes at the start of each region a run has written to, dirty pages aside.
@@ -144,13 +113,13 @@ fn run_machine(
     program: &Program,
     mode: DataMode,
     buffers: &mut Buffers,
-) -> Result<End, Failure> {
+) -> Result<(Run, DirtyPrefixes), Failure> {
     // A program that was loaded for another mode has no machine code for this one.
     let is_ready = program.has_account_regions() == mode.has_regions();
     let is_observed = context.detail > Detail::Calls;
     let plan = match (is_observed, is_ready) {
         (true, _) => plan_observed(context, program, is_ready),
-        (false, true) => plan(context, program)?,
+        (false, true) => plan(context, program),
         (false, false) => Plan::Interpret,
     };
     let config = config(mode.has_regions());
@@ -158,6 +127,7 @@ fn run_machine(
     let heap_bytes = usize::try_from(context.heap_bytes).unwrap_or(usize::MAX);
     buffers.fit(config.stack_bytes(), heap_bytes);
     let machine_buffers = core::mem::take(&mut buffers.machine);
+    let input_bytes = buffers.input.get().len();
     let expected = ExpectedWrites::prepare(&plan, program, mode, buffers, heap_bytes);
     let regions = map_regions(context, program, mode, &config, &expected, buffers);
     let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
@@ -189,23 +159,25 @@ fn run_machine(
     }
     let (outcome, engine) = run_engine(context, program, plan, &mut machine);
     context.meter = machine.meter;
-    // Tools that explain failures ask where a program was; nothing else does.
-    let is_asked_for = context.keeps_runs || outcome.result.is_err();
-    let end = End {
-        result: outcome.result,
+    let dirty = if is_observed { DirtyPrefixes::ALL } else { DirtyPrefixes::of(&machine, mode) };
+    let has_trapped = outcome.result.is_err();
+    let run = Run {
         pc: machine.pc(),
         registers: *machine.registers(),
-        return_pcs: if is_asked_for { machine.return_pcs().collect() } else { Vec::new() },
+        // A program that has exited has no call left.
+        return_pcs: if has_trapped { machine.return_pcs().collect() } else { Vec::new() },
+        result: outcome.result.map_err(Arc::new),
         compute_units: outcome.consumed,
         engine,
-        dirty: if is_observed { DirtyPrefixes::ALL } else { DirtyPrefixes::of(&machine, mode) },
+        input_bytes,
+        heap_bytes: u64::from(context.heap_bytes),
     };
     buffers.machine = machine.into_buffers();
     if !is_observed {
-        expected.record(end.dirty, mode, program, buffers, heap_bytes);
+        expected.record(dirty, mode, program, buffers, heap_bytes);
     }
-    buffers.record_input_writes(end.dirty.input);
-    Ok(end)
+    buffers.record_input_writes(dirty.input);
+    Ok((run, dirty))
 }
 
 fn run_engine(
@@ -356,22 +328,18 @@ fn map_regions<'b>(
 
 /// Decides which engine runs the program. If the requested one cannot run it, the context keeps the
 /// reason, and the result of the instruction is meaningless.
-fn plan<'p>(context: &mut InvokeContext<'_>, program: &'p Program) -> Result<Plan<'p>, Failure> {
+fn plan<'p>(context: &mut InvokeContext<'_>, program: &'p Program) -> Plan<'p> {
     let units = context.meter.remaining();
     let plan = program.compiled().plan(context.engine, program.verified(), units);
     match plan {
         Ok(Plan::FallBack(why)) => {
             context.notes.push(format!("the program was run by the interpreter: {why}"));
-            Ok(Plan::Interpret)
+            Plan::Interpret
         }
-        Ok(plan) => Ok(plan),
-        Err(error) if !context.keeps_runs => {
-            context.notes.push(format!("the program was run by the interpreter: {error}"));
-            Ok(Plan::Interpret)
-        }
+        Ok(plan) => plan,
         Err(error) => {
-            context.engine_error = Some(error);
-            Err(InstructionError::ProgramEnvironmentSetupFailure.into())
+            context.notes.push(format!("the program was run by the interpreter: {error}"));
+            Plan::Interpret
         }
     }
 }
@@ -409,11 +377,11 @@ fn check_end(
     context: &mut InvokeContext<'_>,
     program: &Program,
     mode: DataMode,
-    end: &End,
+    run: &Run,
 ) -> Result<(), Failure> {
-    let trap = match &end.result {
+    let trap = match &run.result {
         Ok(r0) => return error::from_return_value(*r0).map_or(Ok(()), |error| Err(error.into())),
-        Err(trap) => trap,
+        Err(trap) => &**trap,
     };
     if !matches!(trap, Trap::Syscall(_)) && context.has(Feature::DepleteMeterOnFailure) {
         context.meter.set_remaining(0);
@@ -424,7 +392,7 @@ fn check_end(
         return Err(error.into());
     }
     if matches!(trap, Trap::UnsupportedInstruction) {
-        context.notes.extend(explain_call(program, end.pc));
+        context.notes.extend(explain_call(program, run.pc));
     }
     Err(Failure { error: error::from_trap(trap), text: error::trap_text(trap) })
 }

@@ -9,13 +9,13 @@ use selkie_vm::Access;
 pub use selkie_vm::Trap;
 use solana_pubkey::Pubkey;
 
-use crate::{programs::engine::Engine, runtime::input::Input};
+use crate::programs::engine::Engine;
 
 /// How a program's run ended, for tools.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Run {
     /// r0, or the trap that ended the program.
-    pub result: Result<u64, Trap>,
+    pub result: Result<u64, Arc<Trap>>,
     /// The pc of the instruction that ended the run.
     pub pc: usize,
     /// r0 to r10.
@@ -26,8 +26,8 @@ pub struct Run {
     pub compute_units: u64,
     /// The engine that ran the program: the interpreter or the JIT.
     pub engine: Engine,
-    /// The input region as the program left it.
-    pub input: Input,
+    /// The size of the input region in bytes.
+    pub input_bytes: usize,
     /// The size of the heap in bytes.
     pub heap_bytes: u64,
 }
@@ -63,6 +63,20 @@ pub struct Stopped {
 }
 
 impl Stopped {
+    /// Keeps the end of a run of `program_id`; `None` if the program has not trapped.
+    pub(crate) fn new(program_id: Pubkey, run: Run) -> Option<Self> {
+        let Run { result, pc, registers, return_pcs, input_bytes, heap_bytes, .. } = run;
+        Some(Self {
+            program_id,
+            trap: result.err()?,
+            pc,
+            registers,
+            return_pcs,
+            input_bytes,
+            heap_bytes,
+        })
+    }
+
     /// Returns the state at the trap.
     #[must_use]
     pub fn stop(&self) -> Stop<'_> {
@@ -88,9 +102,9 @@ impl Run {
     /// Returns the state at the trap, if the program trapped.
     #[must_use]
     pub fn stop(&self) -> Option<Stop<'_>> {
-        let Self { result, pc, registers, return_pcs, input, heap_bytes, .. } = self;
+        let Self { result, pc, registers, return_pcs, input_bytes, heap_bytes, .. } = self;
         let trap = result.as_ref().err()?;
-        let (input_bytes, heap_bytes) = (input.bytes.len(), *heap_bytes);
+        let (input_bytes, heap_bytes) = (*input_bytes, *heap_bytes);
         Some(Stop { trap, pc: *pc, registers, return_pcs, input_bytes, heap_bytes })
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use selkie_elf::{
     Executable, Functions, Syscalls,
@@ -10,8 +10,8 @@ use selkie_elf::{
 };
 use selkie_isa::{Version, symbol::murmur3};
 use selkie_svm::{
-    Account, AccountMeta, Environment, Instruction, InstructionResult, Loader, Options, Program,
-    Pubkey, process_instruction, syscalls::SYSCALLS,
+    Account, AccountMeta, Environment, Inspector, Instruction, InstructionResult, InvokeContext,
+    Loader, Options, Program, Pubkey, Run, process_instruction, syscalls::SYSCALLS,
 };
 
 pub(crate) const INPUT: u64 = 0x4_0000_0000;
@@ -85,7 +85,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn run(&self, text: &[Vec<u8>]) -> InstructionResult {
+    pub(crate) fn run(&self, text: &[Vec<u8>]) -> Ran {
         let mut environment = self.environment.clone();
         environment.programs.insert(PROGRAM, program(self.loader, text));
         let instruction = Instruction {
@@ -93,9 +93,50 @@ impl Setup {
             accounts: self.metas.clone(),
             data: self.data.clone(),
         };
-        process_instruction(&instruction, &self.accounts, &environment, &self.options, None)
-            .unwrap()
+        run(&instruction, &self.accounts, &environment, &self.options)
     }
+}
+
+/// What an instruction results in, and how the last program ran.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) receipt: InstructionResult,
+    /// The end of the run, if the program was started.
+    pub(crate) run: Option<Run>,
+    /// The input region as the program left it.
+    pub(crate) input: Vec<u8>,
+}
+
+impl Deref for Ran {
+    type Target = InstructionResult;
+
+    fn deref(&self) -> &InstructionResult {
+        &self.receipt
+    }
+}
+
+/// Keeps the last run.
+#[derive(Default)]
+struct LastRun(Option<(Run, Vec<u8>)>);
+
+impl Inspector for LastRun {
+    fn run_end(&mut self, _: &InvokeContext<'_>, run: &Run, input: &[u8]) {
+        self.0 = Some((run.clone(), input.to_vec()));
+    }
+}
+
+/// Runs an instruction.
+pub(crate) fn run(
+    instruction: &Instruction,
+    accounts: &[(Pubkey, Account)],
+    environment: &Environment,
+    options: &Options,
+) -> Ran {
+    let mut last = LastRun::default();
+    let receipt =
+        process_instruction(instruction, accounts, environment, options, Some(&mut last)).unwrap();
+    let (run, input) = last.0.unzip();
+    Ran { receipt, run, input: input.unwrap_or_default() }
 }
 
 /// A program's file.

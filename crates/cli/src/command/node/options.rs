@@ -1,7 +1,6 @@
 //! From arguments to the options of node and server.
 
 use std::{
-    collections::BTreeMap,
     env, fs,
     net::{IpAddr, Ipv4Addr},
     num::NonZero,
@@ -11,15 +10,14 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use base64::Engine as _;
 use selkie::{
     Account, AccountSharedData, Feature, FeatureSet, Loader, Pubkey, Rules, Signer as _, Svm,
 };
+use selkie_client::{Client, snapshot};
 use selkie_isa::input;
 use selkie_node::{
     ALPENGLOW_GATE, BlockMode, Fetch, Finality, GenesisProgram, HistoryLimit, Options,
 };
-use serde::Deserialize;
 
 use crate::{
     args::feature,
@@ -108,7 +106,7 @@ fn mint(args: &NodeArgs) -> Result<Option<Pubkey>> {
 }
 
 fn fetch(url: &str) -> Result<Arc<dyn Fetch>> {
-    Ok(Arc::new(Remote::new(url)?))
+    Ok(Arc::new(Remote(Client::new(url)?)))
 }
 
 fn history(text: Option<&str>) -> Result<HistoryLimit> {
@@ -182,7 +180,7 @@ fn accounts(args: &NodeArgs) -> Result<Vec<(Pubkey, AccountSharedData)>> {
         accounts.push((address(key)?, Account { lamports, ..Account::default() }.into()));
     }
     for path in &args.snapshot {
-        accounts.extend(snapshot(path)?);
+        accounts.extend(snapshot::read(path)?);
     }
     for pair in args.account.chunks(2) {
         let [key, path] = pair else { bail!("--account takes an address and a file") };
@@ -221,10 +219,10 @@ fn find(path: &str) -> PathBuf {
 }
 
 /// Returns the cluster to copy from, which an option needs.
-fn origin(args: &NodeArgs, option: &str) -> Result<Remote> {
+fn origin(args: &NodeArgs, option: &str) -> Result<Client> {
     let url = args.url.as_deref().or(args.fork.as_deref());
     let url = url.with_context(|| format!("{option} needs a cluster"));
-    Remote::new(url.advise("name it with --url")?)
+    Ok(Client::new(url.advise("name it with --url")?)?)
 }
 
 fn addresses(texts: &[String]) -> Result<Vec<Pubkey>> {
@@ -250,39 +248,6 @@ fn account(path: &Path) -> Result<(Pubkey, AccountSharedData)> {
     let key = svm.load_account_file(path).with_context(|| path.display().to_string())?;
     let account = svm.account(&key).with_context(|| format!("{} is empty", path.display()))?;
     Ok((key, account.into()))
-}
-
-/// Reads a file of `surfnet_exportSnapshot`, an object of accounts by their addresses; those that are
-/// `null` are left to be fetched.
-fn snapshot(path: &Path) -> Result<Vec<(Pubkey, AccountSharedData)>> {
-    let shown = path.display();
-    let text = input::read(path, input::FILE_BYTES_MAX)
-        .with_context(|| format!("cannot read the snapshot {shown}"))?;
-    let rows: BTreeMap<String, Option<Row>> = serde_json::from_slice(&text)
-        .with_context(|| format!("{shown} is no snapshot"))
-        .advise("`surfnet_exportSnapshot` and Anchor write snapshots")?;
-    let account = |(key, row): (String, Option<Row>)| {
-        let row = row?;
-        let account = || {
-            let data = base64::engine::general_purpose::STANDARD.decode(&row.data)?;
-            let Row { lamports, executable, .. } = row;
-            let owner = address(&row.owner)?;
-            let account = Account { lamports, data, owner, executable, ..Account::default() };
-            anyhow::Ok((address(&key)?, account.into()))
-        };
-        Some(account().with_context(|| format!("{shown}: {key}")))
-    };
-    rows.into_iter().filter_map(account).collect()
-}
-
-/// An account of a snapshot. Its `rentEpoch` is not read: accounts here are exempt from rent.
-#[derive(Deserialize)]
-struct Row {
-    lamports: u64,
-    owner: String,
-    #[serde(default)]
-    executable: bool,
-    data: String,
 }
 
 fn programs(args: &NodeArgs) -> Result<Vec<GenesisProgram>> {

@@ -3,13 +3,14 @@
 use std::io::Write as _;
 
 use anyhow::Result;
-use selkie::{ErrorPlace, ErrorTracer, TrapReport};
+use selkie::{ErrorPlace, ErrorTracer, TransactionError, TrapReport};
 use selkie_inspect::SourceMap;
-use selkie_svm::{Inspector, InstructionResult, Run};
+use selkie_svm::{Inspector, Run};
 use selkie_vm::Trap;
 use serde_json::{Value, json};
 
 use crate::{
+    command::run::Ran,
     program::ProgramFile,
     render::{frames_json, location_json},
     ui::{BAD, DIM, NOTE, STRONG, Ui},
@@ -62,16 +63,16 @@ pub(super) fn show_place(ui: &mut Ui, place: &str, others: &[String]) -> Result<
 
 /// Finds where a program decided on the error that it returned. `process` runs it once more.
 pub(super) fn error_place(
-    result: &InstructionResult,
+    ran: &Ran,
     map: &SourceMap,
-    process: impl FnOnce(Option<&mut dyn Inspector>) -> Result<InstructionResult>,
+    process: impl FnOnce(&mut dyn Inspector) -> Result<(), TransactionError>,
 ) -> Option<ErrorPlace> {
-    let returned = result.run.as_ref().is_some_and(|run| run.result.is_ok());
-    if result.result.is_ok() || !returned || !map.has_lines() {
+    let returned = ran.run.as_ref().is_some_and(|run| run.result.is_ok());
+    if ran.result.is_ok() || !returned || !map.has_lines() {
         return None;
     }
     let mut tracer = ErrorTracer::default();
-    process(Some(&mut tracer)).ok()?;
+    process(&mut tracer).ok()?;
     tracer.finish()?.locate(map)
 }
 
@@ -96,7 +97,7 @@ pub(super) fn as_json(
     logs: &[String],
 ) -> Option<Value> {
     let report = report(run, file, map, logs)?;
-    let (access, vaddr, len) = match run.result.as_ref().err()? {
+    let (access, vaddr, len) = match &**run.result.as_ref().err()? {
         Trap::AccessViolation { access, vaddr, len, .. }
         | Trap::StackAccessViolation { access, vaddr, len, .. } => {
             (Some(format!("{access:?}").to_lowercase()), Some(vaddr), Some(len))

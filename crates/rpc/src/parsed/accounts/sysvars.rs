@@ -1,6 +1,13 @@
 //! Sysvars.
 
-use selkie_layout::{kind::Field, sysvar as layouts, wire::Reader};
+use selkie_layout::{
+    kind::Field,
+    sysvar::{
+        self as layouts, HISTORY_BITS, HISTORY_HAS_BITS, HISTORY_NEXT_SLOT, HISTORY_WORD_COUNT,
+        HISTORY_WORDS,
+    },
+    wire::Reader,
+};
 use serde_json::{Value, json};
 use solana_sdk_ids::sysvar;
 
@@ -8,9 +15,6 @@ use crate::parsed::{
     accounts::account::{Account, typed},
     layout::{read_list, read_object},
 };
-
-/// The number of slots in the slot history.
-const HISTORY_SLOTS: usize = 1024 * 1024;
 
 /// A sysvar whose data has a fixed layout.
 struct Row {
@@ -55,20 +59,13 @@ fn list(data: &[u8], fields: &'static [Field]) -> Option<Value> {
 
 /// Shows the slot history: a digit for each of its slots.
 fn history(data: &[u8]) -> Option<Value> {
-    let mut reader = Reader::new(data);
-    // The bits are an option, their words behind their number, and the number of bits.
-    if !reader.bool().ok()? {
+    if !HISTORY_HAS_BITS.get(data)? || HISTORY_WORD_COUNT.get(data)? != HISTORY_WORDS {
         return None;
     }
-    let words = usize::try_from(reader.u64().ok()?).ok()?;
-    if words != HISTORY_SLOTS.div_ceil(64) {
-        return None;
+    let mut bits = String::with_capacity(HISTORY_BITS.len().saturating_mul(8));
+    for byte in data.get(HISTORY_BITS)? {
+        bits.extend((0..8).map(|bit| if byte >> bit & 1 == 1 { '1' } else { '0' }));
     }
-    let mut bits = String::with_capacity(HISTORY_SLOTS);
-    for _ in 0..words {
-        let word = reader.u64().ok()?;
-        bits.extend((0..64).map(|bit| if word >> bit & 1 == 1 { '1' } else { '0' }));
-    }
-    reader.u64().ok()?;
-    Some(json!({ "bits": bits, "nextSlot": reader.u64().ok()? }))
+    let next_slot = HISTORY_NEXT_SLOT.get(data)?;
+    Some(json!({ "bits": bits, "nextSlot": next_slot }))
 }

@@ -3,7 +3,7 @@
 use selkie_vm::{Machine, MemoryMap};
 use solana_instruction_error::InstructionError;
 
-use crate::runtime::context::InvokeContext;
+use crate::runtime::{context::InvokeContext, stop::Run};
 
 /// What an inspector sees of a transaction. Each level includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -52,6 +52,12 @@ pub trait Inspector {
     /// [`InvokeContext::stack_instructions`].
     fn before(&mut self, context: &InvokeContext<'_>) {
         let _ = context;
+    }
+
+    /// Called when the program of the instruction has run, if it was started. `input` is the input region
+    /// as it left it.
+    fn run_end(&mut self, context: &InvokeContext<'_>, run: &Run, input: &[u8]) {
+        let _ = (context, run, input);
     }
 
     /// Called when the instruction has ended, before it is popped from the stack.
