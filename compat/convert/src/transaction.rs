@@ -46,6 +46,7 @@ pub fn to_message(message: VersionedMessage) -> selkie::VersionedMessage {
     match message {
         VersionedMessage::Legacy(message) => selkie::VersionedMessage::Legacy(to_legacy(message)),
         VersionedMessage::V0(message) => selkie::VersionedMessage::V0(to_v0(message)),
+        #[cfg(not(feature = "sdk-3"))]
         VersionedMessage::V1(message) => selkie::VersionedMessage::V1(to_v1(message)),
     }
 }
@@ -72,6 +73,7 @@ fn to_v0(message: from::v0::Message) -> to::v0::Message {
     }
 }
 
+#[cfg(not(feature = "sdk-3"))]
 fn to_v1(message: from::v1::Message) -> to::v1::Message {
     let from::v1::TransactionConfig {
         priority_fee,

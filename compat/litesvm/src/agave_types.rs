@@ -5,7 +5,7 @@ use solana_svm_callback::InvokeContextCallback;
 
 use crate::{
     LiteSVM,
-    features::{FeatureSet, MAINNET_ACTIVE_FEATURES},
+    features::{FeatureSet, of_mainnet},
     types::ComputeBudget,
 };
 
@@ -14,8 +14,8 @@ impl LiteSVM {
     #[must_use]
     pub fn mainnet_feature_set() -> agave_feature_set::FeatureSet {
         let mut features = agave_feature_set::FeatureSet::default();
-        for (id, slot) in MAINNET_ACTIVE_FEATURES {
-            features.activate(id, *slot);
+        for (id, slot) in of_mainnet() {
+            features.activate(&id, slot);
         }
         features
     }

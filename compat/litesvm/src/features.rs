@@ -21,6 +21,13 @@ pub const MAINNET_DEFAULT_SLOT: u64 = {
     last
 };
 
+/// Returns the features that mainnet has activated, with the slot since which a new chain has them: as on
+/// mainnet, or slot 0 as with LiteSVM up to 0.13.
+pub(crate) fn of_mainnet() -> impl Iterator<Item = (Address, u64)> {
+    let since = |slot| if cfg!(feature = "sdk-3") { 0 } else { slot };
+    MAINNET_ACTIVE_FEATURES.iter().map(move |(id, slot)| (*id, since(*slot)))
+}
+
 /// Which features are active, and since which slot.
 ///
 /// ```
@@ -52,7 +59,7 @@ impl FeatureSet {
     /// Returns a set in which mainnet's features are active.
     pub(crate) fn mainnet() -> Self {
         Self {
-            active: MAINNET_ACTIVE_FEATURES.iter().copied().collect(),
+            active: of_mainnet().collect(),
             inactive: INACTIVE_FEATURES.iter().copied().collect(),
         }
     }

@@ -24,6 +24,7 @@
 mod accounts;
 #[cfg(feature = "agave-types")]
 mod agave_types;
+mod encoding;
 pub mod error;
 pub mod features;
 mod format_logs;
@@ -38,7 +39,11 @@ pub mod types;
 use selkie::Svm;
 use solana_keypair::Keypair;
 
-pub use crate::{accounts::AccountsDb, features::MAINNET_DEFAULT_SLOT};
+pub use crate::{
+    accounts::AccountsDb,
+    encoding::{DecodeSysvar, EncodeSysvar},
+    features::MAINNET_DEFAULT_SLOT,
+};
 use crate::{features::FeatureSet, history::TransactionHistory, types::ComputeBudget};
 
 /// The seed of the keypair that pays for airdrops.
@@ -81,11 +86,17 @@ impl Default for LiteSVM {
 }
 
 impl LiteSVM {
-    /// Creates a chain with mainnet's features and programs, in slot [`MAINNET_DEFAULT_SLOT`].
+    /// Creates a chain with mainnet's features and programs, in slot [`MAINNET_DEFAULT_SLOT`]. For users of
+    /// LiteSVM up to 0.13, it is in slot 0; for those of 0.11 and earlier, it has all known features.
     #[must_use]
     pub fn new() -> Self {
+        let features = if cfg!(feature = "all-features") {
+            FeatureSet::all_enabled()
+        } else {
+            FeatureSet::mainnet()
+        };
         Self::default()
-            .with_mainnet_features()
+            .with_feature_set(features)
             .with_builtins()
             .with_lamports(1_000_000_000_000_000)
             .with_sysvars()

@@ -6,11 +6,10 @@ use solana_clock::Clock;
 use solana_hash::Hash;
 use solana_rent::{DEFAULT_LAMPORTS_PER_BYTE, Rent};
 use solana_sdk_ids::{config, stake, sysvar};
-use solana_sysvar_id::SysvarId;
-use wincode::{DeserializeOwned, Serialize};
 
 use crate::{
     LiteSVM,
+    encoding::{DecodeSysvar, EncodeSysvar},
     features::{FeatureSet, MAINNET_DEFAULT_SLOT},
 };
 
@@ -21,12 +20,15 @@ pub(crate) const FEES_BYTES: usize = 8;
 /// Beyond this size, an account cannot exist.
 const ACCOUNT_BYTES_MAX: usize = 10 * 1024 * 1024;
 
+/// The slot of a new chain.
+const START_SLOT: u64 = if cfg!(feature = "sdk-3") { 0 } else { MAINNET_DEFAULT_SLOT };
+
 impl LiteSVM {
-    /// Sets the sysvars: the clock to [`MAINNET_DEFAULT_SLOT`] and the time 0, the rent to that of
-    /// the active features.
+    /// Sets the sysvars: the clock to [`MAINNET_DEFAULT_SLOT`] (or slot 0, as with LiteSVM up to 0.13) and the
+    /// time 0, the rent to that of the active features.
     #[must_use]
     pub fn with_sysvars(mut self) -> Self {
-        let slot = MAINNET_DEFAULT_SLOT;
+        let slot = START_SLOT;
         self.set_sysvar(&Clock { slot, ..Clock::default() });
         self.set_sysvar(&rent(&self.features));
         let mut hashes = Vec::with_capacity(SLOT_HASHES_BYTES);
@@ -52,9 +54,8 @@ impl LiteSVM {
     ///
     /// # Panics
     /// If it cannot be serialized, or its data are not valid.
-    pub fn set_sysvar<T: SysvarId + Serialize<Src = T>>(&mut self, sysvar: &T) {
-        let data = wincode::serialize(sysvar).expect("a sysvar can be serialized");
-        self.put_sysvar(T::id(), data);
+    pub fn set_sysvar<T: EncodeSysvar>(&mut self, sysvar: &T) {
+        self.put_sysvar(T::id(), sysvar.encode());
     }
 
     fn put_sysvar(&mut self, id: Address, mut data: Vec<u8>) {
@@ -71,9 +72,9 @@ impl LiteSVM {
     /// # Panics
     /// If its account does not exist, or has data that are not valid.
     #[must_use]
-    pub fn get_sysvar<T: SysvarId + DeserializeOwned<Dst = T>>(&self) -> T {
+    pub fn get_sysvar<T: DecodeSysvar>(&self) -> T {
         let account = self.svm().shared_account(&T::id()).expect("the sysvar exists");
-        wincode::deserialize(selkie::ReadableAccount::data(&account)).expect("its data are valid")
+        T::decode(selkie::ReadableAccount::data(&account))
     }
 
     /// Returns the minimum balance of a rent-exempt account; `u64::MAX` for one that would be too

@@ -21,7 +21,7 @@ pub const MARK: &str = "# selkie switch";
 /// The last number in the version of our packages, with which cargo prefers them to the registry's.
 const PATCH_NUMBER: u32 = 99;
 
-/// Our packages: name, beginning of the version, folder in `compat`, further features.
+/// Our packages: name, beginning of the version, folder in `compat`, further features, enabled ones.
 const PACKAGES: &str = include_str!("packages.tsv");
 
 /// Where the stand-ins are.
@@ -173,10 +173,10 @@ impl Plan {
         for (name, version) in all.filter_map(peer) {
             let minor = version.rsplit_once('.').map_or(version.as_str(), |it| it.0);
             if !packages(&name).contains(&minor) {
-                let least = packages(&name)[0];
+                let (least, most) = (packages(&name)[0], packages(&name).pop().unwrap_or_default());
                 self.notes.push(format!(
-                    "{name} {version}: there is a package for {name} {least} and later, so raise it \
-                     first; docs/switch.md has the errors that may follow"
+                    "{name} {version}: there are packages for {name} {least} to {most}, so change its \
+                     version first; docs/switch.md has the errors that may follow"
                 ));
                 continue;
             }
