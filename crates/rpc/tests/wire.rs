@@ -208,10 +208,9 @@ fn every_method_answers_with_the_protocol() {
     }
 }
 
-#[test]
-fn web_sockets_count_as_connections() {
-    let limits = Limits { connections_max: 1, ..Limits::default() };
-    let node = TestNode::start_with(Options { rpc_port: 0, limits, ..Options::default() });
+/// Opens a WebSocket, and reads the status of the answer.
+#[track_caller]
+fn web_socket(node: &TestNode) -> TcpStream {
     let mut socket = node.connect();
     let head = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
                 sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
@@ -219,6 +218,27 @@ fn web_sockets_count_as_connections() {
     let mut status = [0; 12];
     socket.read_exact(&mut status).unwrap();
     assert_eq!(&status, b"HTTP/1.1 101");
+    socket
+}
+
+/// A client that gets no answer to its close frame takes the connection for broken: web3.js opens it again
+/// and again, and a process with it never ends.
+#[test]
+fn a_close_of_a_web_socket_is_answered() {
+    let node = TestNode::start_with(Options { rpc_port: 0, ..Options::default() });
+    let mut socket = web_socket(&node);
+    // A masked close frame with the code 1000, and the one that answers it.
+    socket.write_all(&[0x88, 0x82, 0, 0, 0, 0, 3, 0xe8]).unwrap();
+    let mut rest = Vec::new();
+    socket.read_to_end(&mut rest).unwrap();
+    assert!(rest.ends_with(&[0x88, 2, 3, 0xe8]), "{rest:?}");
+}
+
+#[test]
+fn web_sockets_count_as_connections() {
+    let limits = Limits { connections_max: 1, ..Limits::default() };
+    let node = TestNode::start_with(Options { rpc_port: 0, limits, ..Options::default() });
+    let mut socket = web_socket(&node);
     // A masked ping and its pong: the socket is being served.
     socket.write_all(&[0x89, 0x80, 0, 0, 0, 0]).unwrap();
     let mut seen = Vec::new();

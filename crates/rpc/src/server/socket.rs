@@ -82,10 +82,15 @@ where
         ping_again: false,
     };
     let close = session.run(notifications).await;
-    if let Some(frame) = close {
-        // The client may be gone already, or read nothing.
-        let _ = timeout(FAREWELL, session.socket.send(Message::Close(Some(frame)))).await;
-    }
+    let farewell = async {
+        match close {
+            Some(frame) => session.socket.send(Message::Close(Some(frame))).await,
+            // The answer to the client's own, without which it takes the connection for a broken one.
+            None => session.socket.flush().await,
+        }
+    };
+    // The client may be gone already, or read nothing.
+    let _ = timeout(FAREWELL, farewell).await;
     shared.hub.remove_connection(session.connection.id);
     shared.metrics.close_socket();
     drop(permit);
