@@ -6,6 +6,7 @@
 mod binaries;
 mod graph;
 mod rows;
+mod rust_versions;
 mod setting;
 mod vectors;
 mod work;
@@ -206,6 +207,13 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ROWS.len());
+    }
+
+    #[test]
+    fn rows_protect_what_is_there() {
+        let gone = |it: &&&str| !crate::repository().join(it).exists();
+        let stale: Vec<_> = ROWS.iter().flat_map(|it| it.protects).filter(gone).collect();
+        assert!(stale.is_empty(), "no such folder or file: {stale:?}");
     }
 
     #[test]

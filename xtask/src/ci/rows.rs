@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{setting::Setting, work};
+use super::{rust_versions, setting::Setting, work};
 
 /// When a check runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,9 @@ pub(super) const ROWS: &[Row] = &[
 
     nightly("documentation", &["crates"],
         "cargo doc, with warnings as errors", 2.0, work::documentation),
-    nightly("ports", &["crates/vm", "crates/svm", "crates/selkie", "crates/conform", "crates/node", "crates/store"],
+    nightly("rust-versions", &["crates", "compat", "bindings"],
+        "cargo check of each package with the oldest Rust that it promises", 8.0, rust_versions::run),
+    nightly("ports", &["crates/vm", "crates/svm", "crates/selkie", "crates/conform", "crates/node", "crates/ledger"],
         "cargo xtask ports --full", 15.0, work::ports),
     nightly("payout", &["examples/rust/payout"],
         "selkie build and cargo test in the other project in Rust", 0.5, work::payout),
