@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{output, repository, say, solana_cli};
+use crate::{anchor_cli, output, repository, say, solana_cli};
 
 /// Suites that share a folder, and what they need.
 struct Group {
@@ -41,6 +41,7 @@ const TALLY: &str = "examples/anchor/tally";
 /// The suite of agave's clients in Rust, which is a workspace of its own.
 const RUST: &str = "rust";
 const CLI: &str = "solana_cli";
+const ANCHOR: &str = "anchor_cli";
 
 const USAGE: &str = "usage: cargo xtask clients [--selkie FILE] [--all | --cli | SUITE...]";
 
@@ -60,7 +61,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if is_wanted(RUST) {
         test_rust(&program)?;
     }
-    if is_wanted(CLI) { solana_cli::run(&program) } else { Ok(()) }
+    if is_wanted(CLI) {
+        solana_cli::run(&program)?;
+    }
+    if is_wanted(ANCHOR) { anchor_cli::run(&program) } else { Ok(()) }
 }
 
 /// Runs the short suites against the node of a program.
@@ -77,7 +81,7 @@ pub(crate) fn are_installable() -> bool {
 fn wanted(arguments: &[String]) -> Result<Vec<&str>> {
     let names = |group: &Group| group.files.iter().copied().map(name);
     let short: Vec<&str> = names(&SHORT).collect();
-    let all = [&short[..], &names(&MORE).collect::<Vec<_>>(), &[RUST, CLI]].concat();
+    let all = [&short[..], &names(&MORE).collect::<Vec<_>>(), &[RUST, CLI, ANCHOR]].concat();
     match arguments {
         [] => Ok(short),
         [flag] if flag == "--all" => Ok(all),

@@ -2,6 +2,7 @@
 //!
 //! One module per chore, one row each in [`CHORES`].
 
+mod anchor_cli;
 mod ci;
 mod clients;
 mod codegen;
@@ -23,6 +24,7 @@ mod npm;
 mod peers;
 mod playground;
 mod ports;
+mod published;
 mod ratchets;
 mod readers;
 mod scale;

@@ -11,16 +11,22 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use selkie_protocol::rules::Release;
 
-use crate::{output, repository, say};
+use crate::{output, published::Published, repository, say};
 
 /// The newest version without a bound on rustc.
-const VERSION: &str = "4.2.2";
+const SOLANA: Published = Published {
+    package: "solana-cli",
+    version: "4.2.2",
+    command: "solana",
+    help: "on Debian, `apt install libudev-dev pkg-config`",
+};
 
 /// Runs the chore with a build of `selkie`.
 pub(crate) fn run(selkie: &Path) -> Result<()> {
     let folder = repository().join("target/solana-cli");
-    let solana = install(&folder)?;
+    let solana = SOLANA.install(&folder)?;
     let work = folder.join("work");
     // It is not there in the first run.
     let _ = fs::remove_dir_all(&work);
@@ -34,28 +40,6 @@ pub(crate) fn run(selkie: &Path) -> Result<()> {
         cli.life_of_a_program(transport)?;
     }
     Ok(())
-}
-
-/// Builds the CLI unless it has been built.
-fn install(folder: &Path) -> Result<PathBuf> {
-    let program = folder.join("bin/solana");
-    if program.exists() {
-        return Ok(program);
-    }
-    say(&format!("building solana-cli {VERSION}"));
-    let build = folder.join("build");
-    let mut cargo = Command::new("cargo");
-    cargo.args(["install", "solana-cli", "--version", VERSION, "--locked", "--no-track", "--root"]);
-    // Nothing that it does here takes long.
-    cargo.arg(folder).env("CARGO_TARGET_DIR", &build).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
-    cargo.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-    let status = cargo.status().context("cannot start cargo")?;
-    ensure!(
-        status.success(),
-        "solana-cli does not build\nhelp: on Debian, `apt install libudev-dev pkg-config`"
-    );
-    fs::remove_dir_all(build)?;
-    Ok(program)
 }
 
 /// A node on free ports, which ends with the chore.
@@ -138,7 +122,7 @@ impl Cli<'_> {
         let to = "11111111111111111111111111111112";
         self.run(&format!("transfer {to} 1 --allow-unfunded-recipient"))?;
         self.expect(&format!("balance {to}"), "1 SOL")?;
-        self.expect("cluster-version", VERSION)?;
+        self.expect("cluster-version", &format!("{}.", Release::MAINNET))?;
         self.run("epoch-info").map(drop)
     }
 
