@@ -3,14 +3,14 @@
 //!
 //! Projects are those that `anchor init` makes, tested as Anchor's documents say: with LiteSVM, and by
 //! JavaScript against what `surfpool` and `solana-test-validator` are in `PATH`. Nothing of Solana's is
-//! installed. What the chore leaves is kept in `target/anchor-cli`.
+//! installed. Anchor's command is kept in `target/anchor-cli`.
 
 use std::{
     env,
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{self, Command},
 };
 
 use anyhow::{Context as _, Result, ensure};
@@ -37,7 +37,8 @@ pub(crate) fn run(selkie: &Path) -> Result<()> {
     ensure!(succeeds(Command::new("rustup").args(toolchain)), "Rust {RUST} cannot be installed");
     let desk = Desk::new(selkie, &folder)?;
     desk.litesvm()?;
-    desk.javascript()
+    desk.javascript()?;
+    Ok(fs::remove_dir_all(desk.work)?)
 }
 
 /// Where commands run: with Anchor's command and ours in `PATH`, and a home of their own.
@@ -51,12 +52,14 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     fn new(selkie: &'a Path, folder: &Path) -> Result<Self> {
-        let (work, names) = (folder.join("work"), folder.join("names"));
-        for it in [&work, &names] {
-            // It is not there in the first run.
-            let _ = fs::remove_dir_all(it);
-        }
-        fs::create_dir_all(&work)?;
+        // `anchor init` refuses folders within a Cargo project.
+        let work = env::temp_dir().join(format!("selkie-anchor-{}", process::id()));
+        let names = folder.join("names");
+        // It is not there in the first run.
+        let _ = fs::remove_dir_all(&names);
+        let wallet = work.join(".config/solana");
+        fs::create_dir_all(&wallet)?;
+        output(Command::new(selkie).args(["keygen", "new"]).arg(wallet.join("id.json")))?;
         output(Command::new(selkie).arg("link-names").arg(&names))?;
         let old = env::var_os("PATH").unwrap_or_default();
         let path =
