@@ -66,6 +66,7 @@ mod receipt;
 mod recorder;
 mod recording;
 mod register_filter;
+mod register_numbers;
 pub mod registers;
 mod report;
 mod returned;

@@ -1,5 +1,7 @@
 //! Runs a sanitized transaction against the chain.
 
+use std::path::PathBuf;
+
 use selkie_svm::{
     ChainState, ProcessOptions, Processed, blockhash_queue::BlockhashQueue, check::resolve_lookups,
     process, transaction::Transaction,
@@ -14,6 +16,13 @@ impl Svm {
     /// without that variable to `target/sbf/trace`.
     pub fn write_registers(&mut self) {
         self.register_files = Some(RegisterFiles::always());
+    }
+
+    /// Writes the registers of every invocation from now on to a folder, in files that are numbered as Anchor's command
+    /// reads them: `0001__tx1.regs`, `.insns` and `.program_id`. The first transaction that executes a program
+    /// removes those of an earlier run. Each transaction panics if the folder cannot be written.
+    pub fn number_registers(&mut self, folder: impl Into<PathBuf>) {
+        self.register_files = Some(RegisterFiles::numbered(folder.into()));
     }
 
     /// Returns the addresses that a transaction names, those of its lookup tables included.

@@ -16,6 +16,9 @@
 //! `SBF_TRACE_DISASSEMBLE` there is a text besides, `DIR/0123456789abcdef.trace`: number, registers, slot and
 //! instruction of each step.
 //!
+//! [`Svm::number_registers`](crate::Svm::number_registers) asks for other names: `0003__tx2.regs` and so on, which
+//! Anchor's command reads (`anchor-cli` 1.2.2, `debugger` and `flamegraph/trace.rs`).
+//!
 //! With `SBF_DEBUG_PORT`, or `VM_DEBUG_PORT`, every program of a transaction that passes the filter waits on that
 //! port for a debugger. `DIR/program_ids.map` then has a line `address=hash` for each of its programs.
 
@@ -37,6 +40,7 @@ use crate::{
     debug_port::{Debugger, Image},
     recording::{hash, replace},
     register_filter::RegisterFilter,
+    register_numbers::Numbers,
     trap,
 };
 
@@ -115,15 +119,28 @@ impl RegisterTrace {
     /// SHA-256 of its ELF file in hexadecimal.
     #[must_use]
     pub fn files(&self, text: &[u8], elf_hash: &str) -> [(String, Vec<u8>); 4] {
-        let words = self.steps.iter().flatten();
-        let registers: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+        let registers = self.registers();
         let name = format!("{:.16}", hash(&registers));
+        self.named_files(&name, registers, text, elf_hash)
+    }
+
+    fn named_files(
+        &self,
+        name: &str,
+        registers: Vec<u8>,
+        text: &[u8],
+        elf_hash: &str,
+    ) -> [(String, Vec<u8>); 4] {
         [
             (format!("{name}.regs"), registers),
             (format!("{name}.insns"), self.instructions(text)),
             (format!("{name}.program_id"), self.program.to_string().into_bytes()),
             (format!("{name}.exec.sha256"), elf_hash.as_bytes().to_vec()),
         ]
+    }
+
+    fn registers(&self) -> Vec<u8> {
+        self.steps.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
     }
 
     fn instructions(&self, text: &[u8]) -> Vec<u8> {
@@ -166,6 +183,8 @@ pub(crate) struct RegisterFiles {
     filter: RegisterFilter,
     disassembles: bool,
     port: Option<u16>,
+    /// `None` if names follow from contents.
+    numbers: Option<Numbers>,
 }
 
 /// Where agave's tools write without `SBF_TRACE_DIR`.
@@ -212,7 +231,14 @@ impl RegisterFiles {
         let filter = std::env::var("SBF_TRACE_FILTER").unwrap_or_default();
         let filter = RegisterFilter::parse(&filter);
         let disassembles = std::env::var_os("SBF_TRACE_DISASSEMBLE").is_some();
-        Self { folder, filter, disassembles, port: None }
+        Self { folder, filter, disassembles, port: None, numbers: None }
+    }
+
+    /// Returns what is written to a folder whose files are numbered.
+    pub(crate) fn numbered(folder: PathBuf) -> Arc<Self> {
+        let port = Self::of_environment().and_then(|files| files.port);
+        let numbers = Some(Numbers::default());
+        Arc::new(Self { port, numbers, ..Self::of_folder(Some(folder)) })
     }
 
     /// Returns whether registers are written.
@@ -269,15 +295,19 @@ impl RegisterFiles {
             self.filter.passes(&signatures, core::slice::from_ref(&trace.program.to_string()))
         };
         if let Some(folder) = &self.folder {
-            let written = self.write_all(folder, traces.ended.iter().filter(passes), accounts);
+            let traces: Vec<_> = traces.ended.iter().filter(passes).collect();
+            let written = match &self.numbers {
+                None => self.write_all(folder, &traces, accounts),
+                Some(numbers) => write_numbered(folder, numbers, &traces, accounts),
+            };
             written.unwrap_or_else(|error| cannot_write(folder, &error));
         }
     }
 
-    fn write_all<'a>(
+    fn write_all(
         &self,
         folder: &Path,
-        traces: impl Iterator<Item = &'a RegisterTrace>,
+        traces: &[&RegisterTrace],
         accounts: &impl AccountStore,
     ) -> io::Result<()> {
         let mut programs = BTreeMap::new();
@@ -301,8 +331,28 @@ impl RegisterFiles {
     }
 }
 
+/// Writes the files of a transaction, unless it executed no program.
+fn write_numbered(
+    folder: &Path,
+    numbers: &Numbers,
+    traces: &[&RegisterTrace],
+    accounts: &impl AccountStore,
+) -> io::Result<()> {
+    if traces.is_empty() {
+        return Ok(());
+    }
+    for (trace, name) in traces.iter().zip(numbers.next(folder, traces.len())?) {
+        let (program, hash) = program_of(&trace.program, accounts);
+        let text = program.as_ref().map_or(&[][..], |it| it.executable().text());
+        for (name, bytes) in trace.named_files(&name, trace.registers(), text, &hash) {
+            replace(&folder.join(name), &bytes)?;
+        }
+    }
+    Ok(())
+}
+
 fn cannot_write(folder: &Path, error: &io::Error) -> ! {
-    panic!("SBF_TRACE_DIR: cannot write to {}: {error}", folder.display())
+    panic!("cannot write registers to {}: {error}", folder.display())
 }
 
 /// Returns a program and the hash of its ELF file; `None` if it cannot be executed.

@@ -12,8 +12,11 @@ use selkie::{Instruction, Signer as _, Svm, address, keypair, registers::Registe
 /// Runs a program that ends, and one that fails, in a transaction each.
 #[test]
 fn what_is_written() {
+    run_both(&mut Svm::new());
+}
+
+fn run_both(svm: &mut Svm) {
     let payer = keypair("payer");
-    let mut svm = Svm::new();
     svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
     for (name, result) in [("good", 0), ("bad", 1)] {
         let source = format!(".globl entrypoint\nentrypoint:\n  mov64 r0, {result}\n  exit\n");
@@ -70,4 +73,29 @@ fn registers_of_each_invocation_are_written_that_passes_the_filter() {
     assert_eq!((traces[&bad].steps[1][0], traces[&bad].steps[1][11]), (1, 1));
     let traces = written(&folder, &format!("program_id != {good}"));
     assert_eq!(traces.into_keys().collect::<Vec<_>>(), [bad]);
+}
+
+#[test]
+fn files_are_numbered_by_invocation_and_transaction() {
+    let folder = env::temp_dir().join(format!("selkie-numbered-{}", process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    // Of an earlier run with more transactions, and what is not ours.
+    for name in ["0007__tx4.regs", "0007__tx4.program_id", "notes__tx.txt"] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    let mut svm = Svm::new();
+    svm.number_registers(&folder);
+    run_both(&mut svm);
+    let entries = fs::read_dir(&folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+    let of = |stem: &str| {
+        ["exec.sha256", "insns", "program_id", "regs"].map(|it| format!("{stem}.{it}"))
+    };
+    let expected = [&of("0001__tx1")[..], &of("0002__tx2"), &["notes__tx.txt".to_owned()]].concat();
+    assert_eq!(names, expected);
+    let program = fs::read_to_string(folder.join("0002__tx2.program_id")).unwrap();
+    assert_eq!(program, address("bad").to_string());
+    fs::remove_dir_all(folder).unwrap();
 }
