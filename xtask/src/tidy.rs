@@ -55,6 +55,7 @@ const UNSAFE_FILES: &[&str] = &[
     "fuzz/explore/src/bin/libfuzzer.rs",
     "oracle/src/anza.rs",
     "testdata/build/dialect/src/lib.rs",
+    "testdata/build/frames/src/lib.rs",
     "testdata/build/layout-own/src/lib.rs",
     "testdata/build/layout/src/lib.rs",
     "testdata/matrix/anchor/lib.rs",

@@ -30,6 +30,23 @@ pub struct Options {
     pub statics: selkie_link::Statics,
 }
 
+impl Options {
+    /// Returns options by which the program's own crate in Rust gets along with less stack: rustc inlines
+    /// nothing itself, and leaves it to LLVM.
+    ///
+    /// What rustc inlines lives to the end of a function, where optimisations of the MIR remove its markers of
+    /// lifetimes, so that LLVM cannot put several values at one place of the frame. The warnings were shown
+    /// when the crate was compiled first.
+    #[must_use]
+    pub fn with_smaller_frames(&self) -> Self {
+        const FLAGS: [&str; 3] = ["-Zinline-mir=no", "--cap-lints", "allow"];
+        let separator = (!self.arguments.iter().any(|it| it == "--")).then_some("--");
+        let added = separator.into_iter().chain(FLAGS).map(str::to_owned);
+        let arguments = self.arguments.iter().cloned().chain(added).collect();
+        Self { arguments, ..self.clone() }
+    }
+}
+
 /// A receiver of progress and compiler output.
 pub trait Progress {
     /// Receives the name of the compiler that was chosen.

@@ -56,6 +56,7 @@ const TESTS: &[(&str, Needs, fn())] = tests! {
     C c_programs_build_with_every_installed_clang
     Rust rust_programs_build_with_and_without_std
     Rust programs_for_the_official_toolchain_build_or_get_advice
+    Rust frames_that_are_too_large_are_tried_again_with_less_inlining
     Rust other_layouts_are_refused_where_the_compiler_keeps_its_own
     Rust optimised_programs_are_debugged_backwards
     Rust own_lines::a_new_project_is_shown_by_its_own_lines
@@ -291,6 +292,25 @@ fn types_have_the_layout_of_the_official_toolchain(place: &Place) {
         let market = "u64:1,u64:7,u64:1,u64:0,u64:0,u64:0,u64:9,u64:7,u64:1,u64:3";
         let read = place.both(program, &["--data", market]);
         assert_eq!(read.code, Some(0), "{}", read.text());
+    }
+}
+
+/// In V0 a function has one frame. In V3 it has several, and is not compiled again.
+fn frames_that_are_too_large_are_tried_again_with_less_inlining() {
+    let place = Place::sharing("build-frames");
+    copy(&repository().join("testdata/build"), &place.folder);
+    for version in VERSIONS {
+        let output = place.run_in("frames", &["--json", "build", "--arch", version]);
+        assert_eq!(output.code, Some(0), "{}", output.text());
+        let is_tried_again = output.stderr.contains("trying again with less inlining");
+        assert_eq!(is_tried_again, version == "v0", "{}", output.stderr);
+        let built = output.json()["programs"][0]["program"].clone();
+        let program = built.as_str().expect("it was built");
+        // The second check fails with code 1, to which the number of the check is added.
+        let ended = place.both(program, &["--data", "u64:256"]);
+        assert!(ended.text().contains("custom program error: 0x3"), "{}", ended.text());
+        let ended = place.both(program, &["--data", "u64:0"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.text());
     }
 }
 

@@ -26,6 +26,8 @@ pub struct LinkError {
     pub help: Option<String>,
     /// Whether the message is reported only once per object.
     once: bool,
+    /// Whether a stack frame is too large.
+    is_large_frame: bool,
     /// The indices of object and section, by which the source line is looked up.
     section_index: Option<(usize, usize)>,
 }
@@ -42,6 +44,7 @@ impl LinkError {
             message: truncated(message.into()),
             help: None,
             once: false,
+            is_large_frame: false,
             section_index: None,
         }
     }
@@ -69,6 +72,19 @@ impl LinkError {
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(truncated(help.into()));
         self
+    }
+
+    /// Marks the error as one about a stack frame that is too large.
+    pub(crate) fn large_frame(mut self) -> Self {
+        self.is_large_frame = true;
+        self
+    }
+
+    /// Returns whether the error is that a function needs more stack than a frame has. The compiler may get
+    /// by with less when it inlines less.
+    #[must_use]
+    pub fn is_about_frame(&self) -> bool {
+        self.is_large_frame
     }
 
     /// Sets the indices of the object and the section.

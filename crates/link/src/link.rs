@@ -221,7 +221,7 @@ fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut 
             true => LARGE_FRAME_WITH_GAPS,
             false => LARGE_FRAME,
         };
-        let mut error = LinkError::new(message).symbol(name).help(help);
+        let mut error = LinkError::new(message).symbol(name).help(help).large_frame();
         let pc = placed.legal.deepest.and_then(|slot| placed.slot(slot)).unwrap_or(placed.start);
         // Where a library's code is inlined, the user's call of it.
         let own = source.own_line_at(pc).or_else(|| source.own_line_at(placed.start));
