@@ -126,6 +126,8 @@ pub(super) const ROWS: &[Row] = &[
         "random transactions beside the processor of agave's next release, for ten minutes", 16.0, work::oracle_svm_next),
     nightly("oracle-bank", &["oracle-bank", "crates/bank"],
         "clusters over epochs beside agave's bank", 30.0, work::oracle_bank),
+    nightly("oracle-bank-next", &["oracle-bank", "crates/bank"],
+        "clusters over epochs beside the bank of agave's next release", 20.0, work::oracle_bank_next),
     nightly("all-instructions", &["bench", "bench-svm"],
         "cargo xtask instructions --check --all", 20.0, work::all_instructions),
     nightly("apply-walkthroughs", &["CONTRIBUTING.md", "crates"],
