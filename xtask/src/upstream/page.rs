@@ -20,7 +20,12 @@ const RULES: &str = "\n## Rules\n\n\
     `selkie node --url testnet --clone-feature-set` reads those, and `--feature NAME=on` switches single gates of \
     `--rules 4.5`.\n\n\
     Replays, state files and environments of batches name the release. Those of earlier versions of Selkie do not, and \
-    follow 4.3; fixtures of Firedancer and Mollusk follow 4.2.\n\n\
+    follow 4.3. Fixtures of Firedancer follow the release whose harness writes their schema: 4.2 until protosol 12, which \
+    agave 4.3 has, and 4.4 since protosol 13, of which 4.4 has 15. Files of protosol 17, which 4.5 has, look the same. Mollusk's \
+    follow 4.2. `--rules` of `selkie conform`, `trace`, `debug`, `profile` and others overrides the release of vectors, fixtures \
+    and replays; their features stay.\n\n\
+    `testdata/vectors/releases.jsonl` has the transactions that end otherwise under 4.5, with the answers of agave's own \
+    processor of both releases.\n\n\
     `oracle-svm` compares random transactions with agave's processor of 4.4, and `oracle-svm/next` with that of \
     4.5.0-alpha.4. On 29 November 2026 none of 10,061 cases with 48,071 transactions differed from the latter, with \
     gates that mainnet has not activated switched on and others off, and none of 10,650 with mainnet's gates.\n\n\
