@@ -128,6 +128,8 @@ pub(super) const ROWS: &[Row] = &[
         "clusters over epochs beside agave's bank", 30.0, work::oracle_bank),
     nightly("oracle-bank-next", &["oracle-bank", "crates/bank"],
         "clusters over epochs beside the bank of agave's next release", 20.0, work::oracle_bank_next),
+    nightly("upstream", &["crates/protocol", "xtask/upstream"],
+        "cargo xtask upstream: Selkie's tables beside mainnet's release and the newest one", 1.0, work::upstream),
     nightly("all-instructions", &["bench", "bench-svm"],
         "cargo xtask instructions --check --all", 20.0, work::all_instructions),
     nightly("apply-walkthroughs", &["CONTRIBUTING.md", "crates"],

@@ -11,7 +11,7 @@ use crate::{
     fixtures, gdb, instructions, node_torture, npm, peers, playground, ports, readers, repository,
     say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
-    tidy, toolchains, vscode, walk, walkthroughs, web, wheel,
+    tidy, toolchains, upstream, vscode, walk, walkthroughs, web, wheel,
 };
 
 /// The workspaces besides the product's, and members of theirs in other folders.
@@ -272,6 +272,12 @@ fn clusters(manifest: &str) -> Result<()> {
     cargo.args(["--manifest-path", manifest, "--", "100", "300"]);
     cargo.current_dir(repository().join("oracle-bank")).env_remove("RUSTUP_TOOLCHAIN");
     succeed(&mut cargo)
+}
+
+/// Compares the tables with the release that mainnet runs, and with the newest that the registry has.
+pub(super) fn upstream(_: &Setting) -> Result<()> {
+    upstream::run(&words("4.4.0"))?;
+    upstream::run(&[])
 }
 
 /// Cargo in the folder `oracle-svm`. Agave's crates declare a newer compiler than they need.
