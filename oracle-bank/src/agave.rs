@@ -14,7 +14,6 @@ use agave_votor_messages::{
 };
 use selkie_bank::{Certified, Footer};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
-use solana_cluster_type::ClusterType;
 use solana_epoch_schedule::EpochSchedule;
 use solana_fee_calculator::FeeRateGovernor;
 use solana_genesis_config::GenesisConfig;
@@ -28,16 +27,13 @@ use solana_runtime::{
     bank::Bank,
     bank_forks::BankForks,
     block_component_processor::BlockComponentProcessor,
-    genesis_utils::{
-        ValidatorVoteKeypairs, activate_alpenglow_at_genesis,
-        create_genesis_config_with_vote_accounts_and_cluster_type,
-    },
+    genesis_utils::{ValidatorVoteKeypairs, activate_alpenglow_at_genesis},
     validated_reward_certificate::ValidatedRewardCert,
 };
 use solana_sdk_ids::stake;
 use solana_signer::Signer;
 
-use crate::rng::Rng;
+use crate::{release, rng::Rng};
 
 /// The number of slots of an epoch.
 pub(crate) const SLOTS_PER_EPOCH: u64 = 64;
@@ -109,14 +105,7 @@ impl Agave {
             .collect();
         let amounts =
             (0..count).map(|_| 10_000_000_000 + rng.below(1_000_000_000_000) as u64).collect();
-        let mut info = create_genesis_config_with_vote_accounts_and_cluster_type(
-            5_000_000_000_000_000,
-            &validators,
-            amounts,
-            ClusterType::Development,
-            &features(),
-            false,
-        );
+        let mut info = release::genesis(5_000_000_000_000_000, &validators, amounts, features());
         let genesis = &mut info.genesis_config;
         configure(genesis);
         if is_alpenglow {
@@ -239,7 +228,7 @@ fn end(bank: &Bank, footer: &Footer, time: i64) {
 /// Writes the genesis certificate of the parent, as the first block of Alpenglow begins with it.
 pub(crate) fn migrate(bank: &Bank) {
     bank.set_alpenglow_genesis_certificate(&GenesisCert {
-        block: Block { slot: bank.parent_slot(), block_id: bank.parent_hash() },
+        block: Block { slot: bank.parent_slot(), block_id: release::block_id(bank.parent_hash()) },
         signature: CertSignature {
             signature: solana_bls_signatures::Signature([0; 192]),
             bitmap: vec![0, 0, 0],

@@ -1,4 +1,4 @@
-//! Steps chains of Selkie's banks beside agave's own `Bank` of 4.4 and compares them in every block:
+//! Steps chains of Selkie's banks beside agave's own `Bank`, of 4.4 or 4.5, and compares them in every block:
 //! transactions, bank hash, blockhash, capitalization, sysvars, records of rewards, and every account that
 //! changed; at the start of an epoch all accounts and their hash.
 //!
@@ -14,6 +14,7 @@
 mod agave;
 mod compare;
 mod edits;
+mod release;
 #[allow(dead_code, reason = "the other differential tests use more of it")]
 #[path = "../../oracle/src/rng.rs"]
 mod rng;

@@ -14,6 +14,7 @@ use crate::{
     agave::{self, Agave, SLOTS_PER_EPOCH},
     compare,
     edits::Editor,
+    release::RELEASE,
     rng::Rng,
     transactions::Maker,
 };
@@ -76,7 +77,7 @@ struct Run {
 }
 
 fn options() -> Options {
-    Options { slot_milliseconds: 400, ..Options::default() }
+    Options { slot_milliseconds: 400, release: RELEASE, ..Options::default() }
 }
 
 fn import(bank: &Bank) -> State {

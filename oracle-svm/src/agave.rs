@@ -46,6 +46,7 @@ use solana_transaction::{
 };
 use solana_transaction_error::TransactionError;
 
+pub(crate) use self::release::TRACES;
 use self::{
     bank::{Bank, observed_inner},
     programs::{Graph, Ready, enter_interpreted},

@@ -39,7 +39,7 @@ use std::{
 use selkie_svm::{Engine, Release};
 
 use crate::{
-    agave::Agave,
+    agave::{Agave, TRACES},
     case::Case,
     generate::{Choice, FeatureChoice, Theme, world::World},
     observed::Observed,
@@ -238,6 +238,11 @@ fn on_threads<T: Send>(
 }
 
 fn run_traces(options: &Options) -> io::Result<bool> {
+    if !TRACES {
+        return Err(io::Error::other(
+            "this build's engine does not trace: add `--features traces` to cargo's options",
+        ));
+    }
     let (world, start) = (World::new(&options.elfs)?, Instant::now());
     println!("seed {}", options.seed);
     let end = options.seconds.map(|it| start + Duration::from_secs(it));

@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use selkie_builtins::sysvar_account;
 use selkie_svm::{
-    AccountStore, BlockhashQueue, ComputeBudget, Environment, SignedTransaction, Transaction,
+    AccountStore, BlockhashQueue, ComputeBudget, Environment, Release, SignedTransaction,
+    Transaction,
     check::{resolve_lookups, verify_signatures},
     cost::{HEAP_BYTES_MIN, TRANSACTION_COMPUTE_UNITS_MAX},
     program_cache::program_data_address,
@@ -110,6 +111,13 @@ impl Default for CaseOptions {
 }
 
 impl Case {
+    /// Returns the case under the rules of a release of agave, with the features that it has.
+    #[must_use]
+    pub fn with_release(mut self, release: Release) -> Self {
+        Arc::make_mut(&mut self.environment).release = release;
+        self
+    }
+
     /// Collects a transaction with the accounts that it needs of a store: its own, its lookup tables, and
     /// the programdata accounts of its programs.
     ///

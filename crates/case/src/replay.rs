@@ -209,6 +209,13 @@ impl Replay {
         self
     }
 
+    /// Sets the release of agave that the line follows. Its recorded result stays that of the earlier one.
+    #[must_use]
+    pub fn with_release(mut self, release: Release) -> Self {
+        self.0["release"] = json!(release.to_string());
+        self
+    }
+
     /// Returns the features that the line switches and that no result depends on any longer.
     #[must_use]
     pub fn unknown_features(&self) -> Vec<Pubkey> {

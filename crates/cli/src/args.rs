@@ -22,6 +22,7 @@ use std::{ops::Range, path::PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use selkie_isa::Version;
+use selkie_svm::Rules;
 
 /// Assembler options.
 #[derive(Args, Clone, Debug)]
@@ -238,6 +239,7 @@ Examples:
   selkie conform vectors/                     all vector files in a folder
   selkie conform suite_exec.jsonl.zst --json
   selkie conform elf_loader.jsonl.zst --elfs testdata/elfs
+  selkie conform fixtures/ --rules 4.5        fixtures that agave 4.5 has recorded
   selkie conform vectors/ --table             counts by kind, in Markdown")]
 pub(crate) struct ConformArgs {
     /// Files of vectors (.jsonl, .jsonl.zst), fixtures (.fix), archives of fixtures (.tar, .tar.zst),
@@ -252,6 +254,11 @@ pub(crate) struct ConformArgs {
     /// Folder of the base ELF files that vectors refer to: BASE.so or FNV.elf
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) elfs: Option<PathBuf>,
+
+    /// Follow the release of these rules, instead of that which each vector names or means: `4.5`, `mainnet`,
+    /// `mainnet@2026-09-01`. The features stay those of the vectors
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rules: Option<Rules>,
 
     /// Number of threads [default: all cores]
     #[arg(short = 'j', long, value_name = "N", value_parser = numbers::parse::<usize>)]

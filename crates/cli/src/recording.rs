@@ -33,7 +33,11 @@ pub(crate) fn open(
     call: &CallArgs,
 ) -> Result<Result<Recordings, Refused>> {
     let Some(program) = paths.iter().find(|it| is_program(it)) else {
-        return Ok(Ok(Recordings::open(paths, replays::fetcher(url))?));
+        let recordings = Recordings::open(paths, replays::fetcher(url))?;
+        return Ok(Ok(match call.features.rules {
+            Some(rules) => recordings.with_release(rules.release),
+            None => recordings,
+        }));
     };
     if paths.len() > 1 {
         let why = anyhow!("{} is a program, and not the only argument", program.display());

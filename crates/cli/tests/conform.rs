@@ -78,6 +78,34 @@ fn fixtures_recorded_by_the_library_pass() {
     assert_eq!(totals(&output), (5, 0, 0), "{output:#?}");
 }
 
+/// Files of agave 4.5 look like those of 4.4, which it ends otherwise than.
+#[test]
+fn fixtures_follow_the_rules_that_are_named() {
+    use selkie::{Release, Rules, Signer, Svm, address, keypair, system};
+    use selkie_case::firedancer::transaction_fixture;
+
+    let stranger = keypair("stranger");
+    let folder = folder("conform-rules");
+    for release in [Release::V4_4, Release::V4_5] {
+        let svm = Svm::new().with_rules(Rules { release, ..Rules::mainnet() });
+        let transfer = system::transfer(&stranger.pubkey(), &address("bob"), 1);
+        let transaction = svm.sign(&[transfer], &[&stranger]).expect("the payer signs");
+        let fixture = transaction_fixture(&svm.case(&transaction)).expect("it is legacy");
+        let file = folder.join(format!("{release}.fix"));
+        fs::write(file, fixture.to_firedancer()).expect("the folder is writable");
+        let line = svm.record("stranger", &transaction).to_string();
+        fs::write(folder.join(format!("{release}.jsonl")), line).expect("the folder is writable");
+    }
+    let counts = |options: &[&str]| totals(&conform(&folder, &[&["--json"], options].concat()));
+    // Both lines name their release, and both fixtures mean 4.4.
+    assert_eq!(counts(&[]), (3, 1, 0));
+    for rules in ["4.4", "4.5", "mainnet", "mainnet@2026-11-28"] {
+        assert_eq!(counts(&["--rules", rules]), (2, 2, 0), "{rules}");
+    }
+    let output = conform(&folder, &["--rules", "4.6"]);
+    assert!(output.stderr.contains("`4.6` names no rules"), "{output:#?}");
+}
+
 #[test]
 fn a_corrupted_vector_fails() {
     for (index, (from, to)) in [

@@ -199,3 +199,28 @@ fn debug_information_is_found_where_the_program_was_built() {
     let covered = run(&here, &["coverage", "a.replay"]);
     assert!(covered.stdout.contains("vault.s"), "{covered:?}");
 }
+
+/// The recorded transaction is one that agave 4.4 and 4.5 end otherwise.
+#[test]
+fn replays_follow_the_rules_that_are_named() {
+    let folder = folder("replays-rules");
+    let vectors = repository().join("testdata/vectors/releases.jsonl");
+    let vectors = fs::read_to_string(vectors).expect("it is there");
+    let name = "an_absent_program_with_a_writable_account/4.4";
+    let line = vectors.lines().find(|it| it.contains(name)).expect("it is in there");
+    fs::write(folder.join("a.replay"), line).expect("the folder is writable");
+    let ended = |options: &[&str]| {
+        let output = selkie(&folder, &[&["trace", "a.replay"], options].concat());
+        assert!(!output.stderr.contains("has no effect"), "{output:?}");
+        let last = output.stdout.lines().find_map(|it| it.strip_prefix("failed "));
+        last.expect("it fails").to_owned()
+    };
+    let (old, new) = (
+        "unauthorized signer or writable account",
+        "account required by the instruction is missing",
+    );
+    assert!(ended(&[]).contains(old) && ended(&["--rules", "4.4"]).contains(old));
+    assert!(ended(&["--rules", "4.5"]).contains(new));
+    let output = selkie(&folder, &["debug", "a.replay", "--rules", "4.5", "-x", "continue"]);
+    assert!(output.stdout.contains(new), "{output:?}");
+}

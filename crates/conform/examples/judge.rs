@@ -10,11 +10,11 @@
 
 use std::{env, path::PathBuf, process::ExitCode};
 
-use selkie_conform::{Engine, Options, run};
+use selkie_conform::{Options, run};
 
 fn main() -> ExitCode {
     let mut paths = env::args_os().skip(1).map(PathBuf::from);
-    let options = Options { elfs: paths.next(), threads: None, engine: Engine::default() };
+    let options = Options { elfs: paths.next(), ..Options::default() };
     let report = run(&paths.collect::<Vec<_>>(), &options, &|_| ());
     for file in &report.files {
         for failure in &file.failures {

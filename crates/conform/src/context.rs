@@ -7,10 +7,11 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use selkie_case::Case;
 use selkie_elf::{Environment, Syscalls};
 use selkie_isa::Version;
 use selkie_isa::input;
-use selkie_svm::Sysvars;
+use selkie_svm::{Release, Sysvars};
 use serde::Deserialize;
 
 use crate::{
@@ -30,6 +31,7 @@ pub struct Context {
     profiles: BTreeMap<String, FeatureIds>,
     fixtures: Fixtures,
     engine: Engine,
+    release: Option<Release>,
 }
 
 impl Context {
@@ -58,13 +60,27 @@ impl Context {
         }
         let fixtures = Fixtures::new(files::folder_of(vector_file).to_owned());
         let engine = Engine::default();
-        Ok(Self { elfs, environments, sysvars, profiles, fixtures, engine })
+        Ok(Self { elfs, environments, sysvars, profiles, fixtures, engine, release: None })
     }
 
     /// Sets the engine that runs programs.
     #[must_use]
     pub fn with_engine(self, engine: Engine) -> Self {
         Self { engine, ..self }
+    }
+
+    /// Sets the release of agave that all vectors follow, instead of that which each names or means.
+    #[must_use]
+    pub fn with_release(self, release: Option<Release>) -> Self {
+        Self { release, ..self }
+    }
+
+    /// Returns a vector's case under the release that is set, if one is.
+    pub(crate) fn ruled(&self, case: Case) -> Case {
+        match self.release {
+            Some(release) => case.with_release(release),
+            None => case,
+        }
     }
 
     /// Returns the engine that runs programs.

@@ -48,9 +48,9 @@ pub fn judge(bytes: &[u8], context: &Context) -> Result<Verdict, BadVector> {
     match fixture {
         Fixture::Elf(fixture) => elf_loader::judge_recorded(&fixture, context),
         Fixture::Instruction(fixture) => judge_instruction(fixture, bytes, context),
-        Fixture::Syscall(fixture) => judge_syscall(&fixture),
+        Fixture::Syscall(fixture) => judge_syscall(&fixture, context),
         Fixture::Mollusk(fixture) => mollusk::judge(&fixture, context),
-        Fixture::Transaction(fixture) => Ok(txn::judge(&fixture)),
+        Fixture::Transaction(fixture) => Ok(txn::judge(&fixture, context)),
     }
 }
 
@@ -77,10 +77,11 @@ fn judge_instruction(
     }
     let ids: FeatureIds = fixture.input.features.iter().copied().collect();
     let expected = instr::Expected::recorded(&fixture.output);
-    instr::judge(&instr::case(&fixture.input, ids.features()), &expected, false, context)
+    let case = instr::case(&fixture.input, ids.features(), context);
+    instr::judge(&case, &expected, false, context)
 }
 
-fn judge_syscall(fixture: &SyscallFixture) -> Result<Verdict, BadVector> {
+fn judge_syscall(fixture: &SyscallFixture, context: &Context) -> Result<Verdict, BadVector> {
     let given = &fixture.input;
     let Some(syscall) = syscalls::find(&given.name) else {
         return Ok(Verdict::Skipped(format!("syscall {} is not supported yet", given.name)));
@@ -88,6 +89,7 @@ fn judge_syscall(fixture: &SyscallFixture) -> Result<Verdict, BadVector> {
     let ids: FeatureIds = given.instruction.features.iter().copied().collect();
     let expected = syscall_case::Expected::recorded(fixture);
     let mut check = Check::default();
-    syscall_case::SyscallCase::new(given, syscall, ids.features())?.check(&mut check, &expected)?;
+    let case = syscall_case::SyscallCase::new(given, syscall, ids.features(), context)?;
+    case.check(&mut check, &expected)?;
     Ok(rules::explain(check.finish()?, &ids, &given.name))
 }

@@ -76,8 +76,8 @@ impl Expected {
 
 /// Returns the instruction of a fixture with the state before it. Each account has the privileges that it
 /// has in a transaction of this one instruction.
-pub(crate) fn case(given: &Given, features: FeatureSet) -> Case {
-    let mut case = instruction_case(given, features);
+pub(crate) fn case(given: &Given, features: FeatureSet, context: &Context) -> Case {
+    let mut case = context.ruled(instruction_case(given, features));
     if let Input::Instructions { instructions, .. } = &mut case.input {
         instructions.iter_mut().for_each(message::compile);
     }

@@ -32,7 +32,7 @@ pub(crate) fn judge(fixture: &InstructionFixture, context: &Context) -> Result<V
     };
     let ids: FeatureIds = input.features.iter().copied().collect();
     let features = ids.features();
-    let mut case = instr::case(input, features);
+    let mut case = instr::case(input, features, context);
     let program = Account {
         lamports: 1,
         data: elf.to_vec(),

@@ -72,7 +72,7 @@ pub fn judge_instr(line: &Value, context: &Context) -> Result<Verdict, BadVector
         Err(why) => return Ok(why.into()),
     };
     let ids = line.features(&given.features, context)?;
-    instr::judge(&instr::case(&given, ids.features()), &line.exp, false, context)
+    instr::judge(&instr::case(&given, ids.features(), context), &line.exp, false, context)
 }
 
 /// Calls the syscall and compares the result.
@@ -91,7 +91,7 @@ pub fn judge_syscall(line: &Value, context: &Context) -> Result<Verdict, BadVect
         return Ok(Verdict::Skipped(format!("syscall {} is not supported yet", given.name)));
     };
     let mut check = Check::default();
-    syscall_case::SyscallCase::new(&given, syscall, ids.features())?
-        .check(&mut check, &line.exp)?;
+    let case = syscall_case::SyscallCase::new(&given, syscall, ids.features(), context)?;
+    case.check(&mut check, &line.exp)?;
     Ok(rules::explain(check.finish()?, &ids, &given.name))
 }

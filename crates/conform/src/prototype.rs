@@ -92,7 +92,7 @@ impl Prototype {
         self.replace(&mut fixture);
         let InstructionFixture { input, output } = &fixture;
         let ids: FeatureIds = input.features.iter().copied().collect();
-        let mut case = instr::case(input, self.features(ids.features()));
+        let mut case = instr::case(input, self.features(ids.features()), context);
         let sysvars = &mut Arc::make_mut(&mut case.environment).sysvars;
         if let Some(slot) = slot(bytes)
             && let Some(mut clock) = sysvars.clock()

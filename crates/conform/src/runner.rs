@@ -16,6 +16,7 @@ use std::{
     thread,
 };
 
+use selkie_svm::Release;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -40,6 +41,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// The engine that runs programs.
     pub engine: Engine,
+    /// The release of agave that all follow, instead of that which each names or means.
+    pub release: Option<Release>,
 }
 
 /// The progress of a run.
@@ -192,7 +195,7 @@ pub fn run(
     let elfs = Arc::new(Elfs::new(options.elfs.clone()));
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or_else(cores).max(1);
-    let run = Run { elfs, threads, engine: options.engine, progress };
+    let run = Run { elfs, threads, options, progress };
     let mut report = Report::default();
     let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
     for path in paths {
@@ -210,7 +213,7 @@ pub fn run(
 struct Run<'a> {
     elfs: Arc<Elfs>,
     threads: usize,
-    engine: Engine,
+    options: &'a Options,
     progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
 
@@ -239,7 +242,7 @@ impl Run<'_> {
             Unit::Fixtures(folder, _) => folder.join("fixtures"),
         };
         let context = Context::new(&file, Arc::clone(&self.elfs)).map_err(Unprepared::Context)?;
-        Ok((content, context.with_engine(self.engine)))
+        Ok((content, context.with_engine(self.options.engine).with_release(self.options.release)))
     }
 }
 

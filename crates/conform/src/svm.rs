@@ -41,7 +41,7 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     };
     let case = match (replay.case(&blob), missing.take()) {
         (Err(_), Some(why)) => return Ok(why.into()),
-        (case, _) => case?,
+        (case, _) => context.ruled(case?),
     };
     let expected = replay.expected(&blob)?.ok_or_else(|| "it expects nothing".to_owned())?;
     let mut check = Check::default();

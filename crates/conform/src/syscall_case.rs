@@ -19,7 +19,7 @@ use selkie_svm::{
 use selkie_vm::{Config, MemoryMap, Region, Trap};
 use serde::Deserialize;
 
-use crate::{BadVector, Check, instr, runtime::load_programs, vector::Hex64};
+use crate::{BadVector, Check, Context, instr, runtime::load_programs, vector::Hex64};
 
 /// The text of the calling program: `exit`.
 const TEXT: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
@@ -105,8 +105,9 @@ impl SyscallCase {
         given: &Given,
         syscall: &'static Syscall,
         features: FeatureSet,
+        context: &Context,
     ) -> Result<Self, BadVector> {
-        let mut case = instr::case(&given.instruction, features);
+        let mut case = instr::case(&given.instruction, features, context);
         let program_id = given.instruction.program_id;
         // An account that is not a program is invoked like a program of loader v3.
         let loader = case.accounts.get(&program_id).and_then(|it| Loader::of(it.owner()));

@@ -6,12 +6,12 @@
 use selkie_case::firedancer::{self, later_rule, transaction_case, transaction_differences};
 use selkie_fixture::TransactionFixture;
 
-use crate::{Difference, Verdict};
+use crate::{Context, Difference, Verdict};
 
 /// Processes the transaction and compares its result, the fee, compute units, the return data and
 /// accounts.
-pub(crate) fn judge(fixture: &TransactionFixture) -> Verdict {
-    let ended = transaction_case(&fixture.input).run_once();
+pub(crate) fn judge(fixture: &TransactionFixture, context: &Context) -> Verdict {
+    let ended = context.ruled(transaction_case(&fixture.input)).run_once();
     let differences = transaction_differences(fixture, ended.as_deref());
     if let Some(rule) = later_rule(fixture, &differences) {
         return Verdict::Skipped(format!("recorded before this rule: {rule}"));

@@ -100,7 +100,7 @@ impl Vector {
         arguments.iter_mut().zip(&self.args).for_each(|(argument, given)| *argument = given.0);
         let return_data = self.return_data;
         let budget = ComputeBudget { compute_unit_limit: self.cu, ..INSTRUCTION_BUDGET };
-        let mut case = Case {
+        let case = Case {
             environment: Arc::new(runtime::environment(features, sysvars)),
             accounts: accounts
                 .into_iter()
@@ -111,6 +111,7 @@ impl Vector {
             options: CaseOptions { budget: Some(budget), ..CaseOptions::default() },
             ..Case::default()
         };
+        let mut case = context.ruled(case);
         runtime::load_programs(&mut case);
         let program = program(loader, features)?;
         Arc::make_mut(&mut case.environment).programs.insert(PROGRAM, program);

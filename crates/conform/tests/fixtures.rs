@@ -6,7 +6,8 @@ use std::{fs, path::Path, sync::Arc};
 use prost::Message;
 use selkie_conform::{BadVector, Context, KINDS, Options, Verdict, fixture, run, vector::hex};
 use selkie_fixture::{
-    Account, Instruction, InstructionAccount, InstructionEffects, InstructionFixture, firedancer,
+    Account, Instruction, InstructionAccount, InstructionEffects, InstructionFixture, Schema,
+    firedancer,
 };
 use selkie_svm::Pubkey;
 use serde_json::{Value, json};
@@ -36,6 +37,7 @@ fn instruction() -> InstructionFixture {
     let instruction_accounts = [(0, true), (1, false)]
         .map(|(index, is_signer)| InstructionAccount { index, is_signer, is_writable: true });
     let input = Instruction {
+        schema: Schema::SinceProtosol13,
         program_id: SYSTEM,
         accounts: accounts(10, 10),
         instruction_accounts: instruction_accounts.to_vec(),
@@ -223,6 +225,7 @@ fn prototype_of_v4(number: u8) -> InstructionFixture {
     let instruction_accounts = [(0, false), (1, true)]
         .map(|(index, is_signer)| InstructionAccount { index, is_signer, is_writable: index == 0 });
     let input = Instruction {
+        schema: Schema::SinceProtosol13,
         program_id: PROTOTYPE,
         accounts: vec![program(b"..."), account(2, 1), loader],
         instruction_accounts: instruction_accounts.to_vec(),

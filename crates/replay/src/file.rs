@@ -20,7 +20,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie::{Case, Replay, ReplayError, Svm};
+use selkie::{Case, Release, Replay, ReplayError, Svm};
 use selkie_isa::input;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -166,6 +166,13 @@ impl ReplayFile {
         }
         self.replays.push(Replay::parse(line).map_err(|error| error.to_string())?);
         Ok(())
+    }
+
+    /// Sets the release of agave whose rules all transactions follow.
+    #[must_use]
+    pub fn with_release(mut self, release: Release) -> Self {
+        self.replays = self.replays.into_iter().map(|it| it.with_release(release)).collect();
+        self
     }
 
     /// Adds a transaction.

@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use selkie::Replay;
+use selkie::{Release, Replay};
 use selkie_isa::{input, plain};
 use serde_json::{Value, json};
 
@@ -106,6 +106,8 @@ pub struct Recordings {
     /// The file that was opened last.
     opened: Option<(PathBuf, ReplayFile)>,
     node: Option<Fetch>,
+    /// The release that all follow, instead of that which each was recorded under.
+    release: Option<Release>,
 }
 
 impl core::fmt::Debug for Recordings {
@@ -146,7 +148,14 @@ impl Recordings {
     pub fn of(path: &Path, file: ReplayFile) -> Self {
         let replays = file.replays().iter().enumerate();
         let list = replays.map(|(index, it)| Recording::new(path, index, it)).collect();
-        Self { list, opened: Some((path.to_owned(), file)), node: None }
+        Self { list, opened: Some((path.to_owned(), file)), ..Self::default() }
+    }
+
+    /// Sets the release of agave that all transactions follow, instead of that which each was recorded under.
+    #[must_use]
+    pub fn with_release(self, release: Release) -> Self {
+        let opened = self.opened.map(|(path, file)| (path, file.with_release(release)));
+        Self { opened, release: Some(release), ..self }
     }
 
     /// Returns how many there are.
@@ -165,6 +174,10 @@ impl Recordings {
         let is_open = self.opened.as_ref().is_some_and(|(path, _)| *path == recording.path);
         if !is_open {
             let file = files::open(&recording.path, self.node.as_ref())?;
+            let file = match self.release {
+                Some(release) => file.with_release(release),
+                None => file,
+            };
             self.opened = Some((recording.path.clone(), file));
         }
         let (path, file) = self.opened.as_ref().context("the file is open")?;

@@ -2,48 +2,19 @@
 //! over five epochs.
 
 use selkie::{
-    Account, AccountMeta, Instruction, InstructionError, Pubkey, Signer, Svm, TransactionError,
-    alpenglow, ids, keypair,
+    Account, AccountMeta, Instruction, InstructionError, Pubkey, Signer, Svm, ids, keypair,
 };
 
 const SOL: u64 = 1_000_000_000;
 /// The stake besides that of stake accounts.
 const MAINNET: u64 = 400_000_000 * SOL;
 
-fn nanoseconds(svm: &Svm) -> i64 {
-    let account = svm.account(&alpenglow::CLOCK).unwrap();
-    i64::from_le_bytes(account.data.try_into().unwrap())
-}
+#[path = "../examples/lockup.rs"]
+mod lockup;
 
 #[test]
 fn a_lockup_ends_with_the_block_after_its_deadline() {
-    let (owner, lockup) = (keypair("owner"), Pubkey::new_from_array([5; 32]));
-    let mut svm = Svm::new();
-    svm.airdrop(&owner.pubkey(), SOL).unwrap();
-    let deadline = svm.clock().unix_timestamp + 2;
-    svm.add_builtin(lockup, "lockup", move |context| {
-        context.consume(10)?;
-        let now = context.environment().sysvars.clock().unwrap_or_default().unix_timestamp;
-        if now < deadline { Err(InstructionError::Custom(1)) } else { Ok(()) }
-    });
-    let withdraw = Instruction {
-        program_id: lockup,
-        accounts: vec![AccountMeta::new(owner.pubkey(), true)],
-        data: vec![],
-    };
-    let send = |svm: &mut Svm| {
-        let sent = svm.send_instructions(std::slice::from_ref(&withdraw), &[&owner]);
-        sent.map(|_| ()).map_err(|failed| failed.error)
-    };
-    let locked = TransactionError::InstructionError(0, InstructionError::Custom(1));
-    // Slots of 200 ms: the clock of slot 10 shows when slot 9 ended, two seconds after the start.
-    for slot in 1..10 {
-        assert_eq!((svm.slot(), send(&mut svm)), (slot, Err(locked.clone())));
-        assert_eq!(nanoseconds(&svm) / 1_000_000_000, svm.clock().unix_timestamp);
-        svm.warp_by_slots(1);
-    }
-    assert_eq!((svm.clock().unix_timestamp, send(&mut svm)), (deadline, Ok(())));
-    assert_eq!(nanoseconds(&svm), deadline * 1_000_000_000);
+    lockup::main().unwrap();
 }
 
 #[test]

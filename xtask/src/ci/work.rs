@@ -11,7 +11,7 @@ use crate::{
     fixtures, gdb, instructions, node_torture, npm, peers, playground, ports, readers, repository,
     say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
-    tidy, toolchains, vscode, walk, walkthroughs, web, wheel,
+    tidy, toolchains, upstream, vscode, walk, walkthroughs, web, wheel,
 };
 
 /// The workspaces besides the product's, and members of theirs in other folders.
@@ -235,26 +235,49 @@ pub(super) fn oracle_svm_long(_: &Setting) -> Result<()> {
     succeed(agave("run").args(["--", "run", "--seconds", "600", "--threads", "2"]))
 }
 
-/// Random transactions beside the processor of the next release, with mainnet's features and with others. Most
-/// of the crates are the same, so the target folder is too.
+/// Random transactions beside the processor of the next release, with mainnet's features and with others, and
+/// some of them traced. Most of the crates are the same, so the target folder is too.
 pub(super) fn oracle_svm_next(_: &Setting) -> Result<()> {
-    for features in ["mainnet", "any"] {
+    let next = || {
         let mut run = agave("run");
-        run.args(["--manifest-path", "next/Cargo.toml", "--target-dir", "target", "--", "run"]);
-        succeed(run.args(["--features", features, "--seconds", "300", "--threads", "2"]))?;
+        run.args(["--manifest-path", "next/Cargo.toml", "--target-dir", "target"]);
+        run
+    };
+    for features in ["mainnet", "any"] {
+        let mut run = next();
+        run.args(["--", "run", "--features", features]);
+        succeed(run.args(["--seconds", "300", "--threads", "2"]))?;
     }
-    Ok(())
+    // The engine is compiled once more, with its tracer.
+    let mut traces = next();
+    traces.args(["--features", "traces", "--", "traces", "--count", "300", "--threads", "2"]);
+    succeed(&mut traces)
 }
 
-/// Clusters of 300 slots. Its own toolchain file names the compiler that agave's crates need.
 pub(super) fn oracle_bank(_: &Setting) -> Result<()> {
+    clusters("Cargo.toml")
+}
+
+pub(super) fn oracle_bank_next(_: &Setting) -> Result<()> {
+    clusters("next/Cargo.toml")
+}
+
+/// Steps clusters of 300 slots. The folder's own toolchain file names the compiler that agave's crates need;
+/// those of the next release declare a newer one. Most crates of the manifests are the same, so the target
+/// folder is too.
+fn clusters(manifest: &str) -> Result<()> {
     // Not the cargo that runs this, which is of the repository's toolchain.
     let mut cargo = Command::new("cargo");
-    cargo
-        .args(["run", "--locked", "--", "100", "300"])
-        .current_dir(repository().join("oracle-bank"));
-    cargo.env_remove("RUSTUP_TOOLCHAIN");
+    cargo.args(["run", "--locked", "--ignore-rust-version", "--target-dir", "target"]);
+    cargo.args(["--manifest-path", manifest, "--", "100", "300"]);
+    cargo.current_dir(repository().join("oracle-bank")).env_remove("RUSTUP_TOOLCHAIN");
     succeed(&mut cargo)
+}
+
+/// Compares the tables with the release that mainnet runs, and with the newest that the registry has.
+pub(super) fn upstream(_: &Setting) -> Result<()> {
+    upstream::run(&words("4.4.0"))?;
+    upstream::run(&[])
 }
 
 /// Cargo in the folder `oracle-svm`. Agave's crates declare a newer compiler than they need.

@@ -8,7 +8,7 @@ use selkie_protocol::{cost, features::Feature, syscalls::SYSCALLS};
 
 use super::{
     Fact,
-    read::{constants, strings, words},
+    read::{constants, strings},
 };
 
 /// Selkie's side of a comparison.
@@ -36,10 +36,8 @@ impl Ours {
         names.extend(methods(&text("crates/rpc/src/methods/table.rs")?));
         names.extend(errors(&text("crates/rpc/src/error.rs")?));
         names.extend(error_variants(&text("crates/svm/src/chain/error.rs")?));
-        for (name, path) in INSTRUCTIONS {
-            let words = words(&text(path)?);
-            let variant = |it: &String| ("variant", format!("{name}::{it}"), String::new());
-            names.extend(words.iter().map(variant));
+        for (name, path, ours) in INSTRUCTIONS {
+            names.extend(instructions(name, ours, &text(path)?));
         }
         Ok(Self { gates: gates.collect(), constants, names })
     }
@@ -58,7 +56,13 @@ impl Ours {
                 let ours = ours.to_string();
                 (ours != fact.value).then_some(Some(ours))
             }
-            // Agave's names of errors are not Selkie's; their numbers are.
+            // Agave's names of errors and instructions are not Selkie's; their numbers are.
+            "variant" if INSTRUCTIONS.iter().any(|(name, ..)| is_of(name, fact)) => {
+                let has = self.names.iter().any(|(kind, name, number)| {
+                    *kind == fact.kind && is_of(name, fact) && *number == fact.value
+                });
+                (!has).then_some(None)
+            }
             "error" => {
                 let has = self.names.iter().any(|it| it.0 == "error" && it.2 == fact.value);
                 (!has).then_some(None)
@@ -72,12 +76,26 @@ impl Ours {
     }
 }
 
-/// Enums of instructions, and the file whose `match` has their variants.
-const INSTRUCTIONS: [(&str, &str); 3] = [
-    ("SystemInstruction", "crates/builtins/src/system/mod.rs"),
-    ("VoteInstruction", "crates/builtins/src/vote/mod.rs"),
-    ("UpgradeableLoaderInstruction", "crates/builtins/src/loader/mod.rs"),
+/// Agave's enums of instructions, and the file and name of the table that has theirs by number.
+const INSTRUCTIONS: [(&str, &str, &str); 3] = [
+    ("SystemInstruction", "crates/layout/src/system.rs", "SystemInstruction"),
+    ("VoteInstruction", "crates/layout/src/vote.rs", "VoteInstruction"),
+    ("UpgradeableLoaderInstruction", "crates/layout/src/loader.rs", "LoaderInstruction"),
 ];
+
+/// Whether a fact is a variant of this enum.
+fn is_of(name: &str, fact: &Fact) -> bool {
+    fact.name.split_once("::").is_some_and(|(of, _)| of == name)
+}
+
+/// The numbers of a table of instructions, `ours`, as those of agave's enum.
+fn instructions(agave: &str, ours: &str, text: &str) -> Vec<(&'static str, String, String)> {
+    let table = text.split_once(&format!("> {ours}<")).map_or("", |(_, table)| table);
+    let rows = table.lines().take_while(|line| *line != "    }");
+    let numbers = rows.filter_map(|row| row.split_once(" => "));
+    let numbers = numbers.filter_map(|(number, _)| number.trim().parse::<u32>().ok());
+    numbers.map(|number| ("variant", agave.to_owned(), number.to_string())).collect()
+}
 
 /// Constants of the cost model, by agave's name and that of `crates/node/src/cost.rs`.
 const NODE_COSTS: [(&str, &str); 3] = [
@@ -241,7 +259,10 @@ mod tests {
         assert!(has("error", "SlotSkipped", "-32007"));
         assert!(has("variant", "InstructionError::Custom", "25"));
         assert!(has("variant", "TransactionError::BlockhashNotFound", "7"));
-        assert!(has("variant", "SystemInstruction::Transfer", ""));
+        assert!(has("variant", "SystemInstruction", "2"));
+        assert!(has("variant", "VoteInstruction", "19"));
+        assert!(has("variant", "UpgradeableLoaderInstruction", "7"));
+        assert!(!has("variant", "UpgradeableLoaderInstruction", "8"));
         assert!(ours.constants.contains(&("SIGNATURE_COST".to_owned(), 720)));
         assert!(ours.gates.iter().any(|(name, _)| name == "GetSysvar"));
     }

@@ -20,30 +20,36 @@ const RULES: &str = "\n## Rules\n\n\
     `selkie node --url testnet --clone-feature-set` reads those, and `--feature NAME=on` switches single gates of \
     `--rules 4.5`.\n\n\
     Replays, state files and environments of batches name the release. Those of earlier versions of Selkie do not, and \
-    follow 4.3; fixtures of Firedancer and Mollusk follow 4.2.\n\n\
+    follow 4.3. Fixtures of Firedancer follow the release whose harness writes their schema: 4.2 until protosol 12, which \
+    agave 4.3 has, and 4.4 since protosol 13, of which 4.4 has 15. Files of protosol 17, which 4.5 has, look the same. Mollusk's \
+    follow 4.2. `--rules` of `selkie conform`, `trace`, `debug`, `profile` and others overrides the release of vectors, fixtures \
+    and replays; their features stay.\n\n\
+    `testdata/vectors/releases.jsonl` has the transactions that end otherwise under 4.5, with the answers of agave's own \
+    processor of both releases.\n\n\
     `oracle-svm` compares random transactions with agave's processor of 4.4, and `oracle-svm/next` with that of \
     4.5.0-alpha.4. On 29 November 2026 none of 10,061 cases with 48,071 transactions differed from the latter, with \
     gates that mainnet has not activated switched on and others off, and none of 10,650 with mainnet's gates.\n\n\
-    What could not be compared: the gate of agave 4.4.1. On 28 November 2026 crates.io had 4.4.0 and 4.5.0-alpha.4, \
-    which do not declare it, and no other source of 4.4.1 could be read. By the name that Firedancer gives it, \
+    What could not be compared: the gate of agave 4.4.1, `8whkDENelnfwYLirBc4Wb4H2Z1z5K7tiykpdxJS7cWg1`. On 29 November \
+    2026 the newest releases on crates.io were 4.4.0 and 4.5.0-alpha.4, which do not declare it; neither its address nor \
+    its name was found in the sources, proposals and threads of public repositories that could be searched. By the name that Firedancer gives it, \
     `loaderv3_programdata_size_floor`, it concerns the size of programdata accounts, so upgrades, closes and extensions \
     of programs may differ from mainnet since slot 466,128,000. Which gates mainnet has activated after 29 October 2026 is not known here either.\n\n\
     These changes are rules: code asks for them by name, and the test shows what was and what is.\n\n\
     | since | rule | what | source in agave | test |\n|---|---|---|---|---|\n";
 
 const BANKS: &str = "\n## Banks\n\n\
-    `oracle-bank` steps chains of Selkie's banks beside `Bank` of `solana-runtime` 4.4.0, in clusters of 300 slots and five \
-    epochs: with votes, with Alpenglow, and with the migration on the way. Slots are skipped, up to three forks grow until \
+    `oracle-bank` steps chains of Selkie's banks beside `Bank` of `solana-runtime` 4.4.0, and `oracle-bank/next` beside that \
+    of 4.5.0-alpha.4, in clusters of 300 slots and five epochs: with votes, with Alpenglow, and with the migration on the way. Slots are skipped, up to three forks grow until \
     one becomes the root, and chains continue from what they export. Transactions are transfers, stakes that are created, \
     delegated, split, merged, moved, deactivated and withdrawn, votes, changes of commissions, copies of earlier \
     transactions, and some with old blockhashes; footers have certificates of rewards and of finalization. Credits, \
     commissions, collectors, balances, and the gates of slot times, rent, SIMD-0123, SIMD-0550 and SIMD-0599 change on the \
     way; in a tenth of the clusters rewards take several blocks.\n\n\
-    Of 120 clusters with 29,958 blocks, 2,880 forks, 513 epochs and 40,353 transactions none differed on 28 November \
-    2026. Equal in every block: the result, fee, compute units, loaded size and log of each transaction; sysvars and epoch stakes \
+    On 29 November 2026 none of 120 clusters with 29,958 blocks, 2,880 forks, 513 epochs and 40,353 transactions differed \
+    from 4.5.0-alpha.4, and none of 100 with 24,938 blocks and 33,562 transactions from 4.4.0. Equal in every block: the result, fee, compute units, loaded size and log of each transaction; sysvars and epoch stakes \
     at its start; every account that changed, the capitalization, blockhash, bank hash, the rewards that the block \
     records, and the bounds of its time. Equal at the start of each epoch: all accounts, and their hash. Not compared: \
-    banks of 4.5, programs besides the stake program and builtins (those are compared by `oracle-svm`), durable nonces, and \
+    programs besides the stake program and builtins (those are compared by `oracle-svm`), durable nonces, and \
     blocks that a validator would refuse.\n";
 
 /// Returns the text of `docs/protocol.md`.

@@ -214,13 +214,6 @@ pub(super) fn strings(text: &str, is_it: impl Fn(&str) -> bool) -> Vec<Found> {
     found
 }
 
-/// The words of a text outside strings: names that Selkie's own sources mention.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let source = Source::new(text);
-    let words = source.tokens().iter().filter(|it| it.kind == Kind::Word);
-    words.map(|it| it.text.to_owned()).collect()
-}
-
 fn unquote(text: &str) -> &str {
     text.trim_matches('"')
 }

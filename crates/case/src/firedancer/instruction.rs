@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use selkie_fixture::{
     Account as State, Instruction as Given, InstructionAccount, InstructionEffects as Effects,
-    InstructionFixture, Recorded,
+    InstructionFixture, Recorded, Schema,
 };
 use selkie_svm::{
-    ComputeBudget, FeatureSet, InstructionError, Processed, cost::HEAP_BYTES_MIN,
+    ComputeBudget, FeatureSet, InstructionError, Processed, Rules, cost::HEAP_BYTES_MIN,
     error::discriminant,
 };
 use solana_instruction::{AccountMeta, Instruction};
@@ -35,8 +35,9 @@ pub fn instruction_case(given: &Given, features: FeatureSet) -> Case {
         data: given.data.clone(),
     };
     let compute_unit_limit = given.compute_unit_limit;
+    let rules = Rules { features, release: harness::release(given.schema) };
     Case {
-        environment: Arc::new(harness::environment(features, &accounts)),
+        environment: Arc::new(harness::environment(rules, &accounts)),
         input: Input::Instructions {
             instructions: vec![instruction],
             given: accounts.iter().map(|(key, _)| *key).collect(),
@@ -75,6 +76,7 @@ pub fn instruction_fixture(case: &Case) -> Result<InstructionFixture, Inexpressi
         Some(InstructionAccount { index, is_signer, is_writable })
     });
     let input = Given {
+        schema: Schema::SinceProtosol13,
         program_id: instruction.program_id,
         instruction_accounts: instruction_accounts.collect(),
         accounts: states,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use selkie_builtins::native_accounts;
 use selkie_fixture::{
-    AddressTableLookup, CompiledInstruction, MessageVersion, Recorded, Transaction as Given,
-    TransactionConfig, TransactionEffects as Effects, TransactionFixture,
+    AddressTableLookup, CompiledInstruction, MessageVersion, Recorded, Schema,
+    Transaction as Given, TransactionConfig, TransactionEffects as Effects, TransactionFixture,
 };
 use selkie_svm::{
     AccountChange, BlockhashQueue, Environment, EpochStake, InstructionError, Processed,
@@ -46,7 +46,7 @@ pub fn transaction_case(given: &Given) -> Case {
     let queue = BlockhashQueue::new(blockhashes.iter().copied().map(Hash::new_from_array));
     let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
     let environment = Environment {
-        release: harness::RELEASE,
+        release: harness::release(given.schema),
         sysvars: harness::bank_sysvars(&all, given.slot, blockhashes, price),
         blockhash: queue.blockhash().copied().unwrap_or_default(),
         lamports_per_signature: price,
@@ -149,6 +149,7 @@ fn input(
     let features = environment.features.iter().map(number);
     let features = features.chain(later_rules::always_followed().map(|it| id_number(&it)));
     Given {
+        schema: Schema::SinceProtosol13,
         version: version(message),
         header: [
             header.num_required_signatures,

@@ -8,7 +8,8 @@ use selkie_svm::{Feature, FeatureSet, Rules, agave_feature};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FeatureArgs {
     /// The rules: `mainnet`, those of a day (`mainnet@2026-09-01`), or a release of agave (`4.5`);
-    /// docs/protocol.md lists what differs [default: mainnet]
+    /// docs/protocol.md lists what differs. A recording takes the release from them, and keeps its
+    /// features [default: mainnet, or what was recorded]
     #[arg(long, value_name = "NAME")]
     pub(crate) rules: Option<Rules>,
 

@@ -25,7 +25,8 @@ pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
         EngineArg::Interpreter => Engine::Interpreter,
         EngineArg::Jit => Engine::Jit,
     };
-    let options = Options { elfs: args.elfs.clone(), threads: args.threads, engine };
+    let release = args.rules.map(|it| it.release);
+    let options = Options { elfs: args.elfs.clone(), threads: args.threads, engine, release };
     let bar = Bar::new(ui.is_watched());
     let report = selkie_conform::run(&args.paths, &options, &|progress| bar.show(&progress));
     bar.clear();

@@ -49,7 +49,6 @@ const OF_CALL: &[&str] = &[
     "--program",
     "--state",
     "--feature",
-    "--rules",
     "--limit",
     "--heap",
     "--arch",

@@ -76,6 +76,9 @@ pub(crate) fn keep_deployed(processor: &Processor, slot: u64, executed: &Execute
     }
 }
 
+/// Whether the engine traces, if its settings say so.
+pub(crate) const TRACES: bool = true;
+
 /// Returns the settings of the engine with register traces.
 pub(crate) fn with_traces(config: Config) -> Config {
     Config { enable_register_tracing: true, ..config }

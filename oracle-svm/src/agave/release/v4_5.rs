@@ -94,7 +94,10 @@ pub(crate) fn durable_nonce(transaction: &Transaction) -> Option<&Pubkey> {
 /// The program cache finds deployed programs by their accounts.
 pub(crate) fn keep_deployed(_: &Processor, _: u64, _: &ExecutedTransaction) {}
 
-/// The engine traces if it is compiled with its feature `tracer`, which is off here: it costs each run memory.
+/// Whether the engine traces: if it is compiled with its feature `tracer`, and then it traces every run.
+pub(crate) const TRACES: bool = cfg!(feature = "traces");
+
+/// Returns the settings of the engine with register traces, which are no setting of this engine.
 pub(crate) fn with_traces(config: Config) -> Config {
     config
 }
