@@ -86,7 +86,8 @@ impl<'a> Desk<'a> {
         command.env("PATH", &self.path).env("HOME", &self.work).envs(self.rust.iter().cloned());
         // Within `cargo xtask` it names that of the repository.
         command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
-        Ok(String::from_utf8(output(&mut command)?.stdout)?)
+        let output = output(&mut command)?;
+        Ok(String::from_utf8([output.stdout, output.stderr].concat())?)
     }
 
     /// Runs a command that prints a text.
