@@ -6,6 +6,8 @@ use solana_program_error::ProgramError;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::system_program;
 
+#[cfg(feature = "until-0-15")]
+use crate::result::CheckContext;
 use crate::result::{
     Config, InstructionResult, ProgramResult, TransactionProgramResult, TransactionResult,
     config::{equal, fail},
@@ -22,6 +24,8 @@ enum Expected<'a> {
     Result(ProgramResult),
     ReturnData(&'a [u8]),
     Account(Pubkey, AccountExpected<'a>),
+    #[cfg(feature = "until-0-15")]
+    AllRentExempt,
     #[cfg(feature = "inner-instructions")]
     InnerInstructions(usize),
 }
@@ -75,6 +79,13 @@ impl<'a> Check<'a> {
         AccountCheckBuilder { key: *pubkey, expected: AccountExpected::nothing() }
     }
 
+    /// Expects that no account is below its minimum balance. Up to Mollusk 0.15.
+    #[cfg(feature = "until-0-15")]
+    #[must_use]
+    pub const fn all_rent_exempt() -> Self {
+        Self(Expected::AllRentExempt)
+    }
+
     /// Expects this number of inner instructions.
     #[cfg(feature = "inner-instructions")]
     #[must_use]
@@ -93,6 +104,7 @@ pub struct AccountCheckBuilder<'a> {
 #[derive(Clone, Debug)]
 struct AccountExpected<'a> {
     is_closed: bool,
+    is_rent_exempt: bool,
     data: Option<&'a [u8]>,
     data_slice: Option<(usize, &'a [u8])>,
     executable: Option<bool>,
@@ -105,6 +117,7 @@ impl AccountExpected<'_> {
     const fn nothing() -> Self {
         Self {
             is_closed: false,
+            is_rent_exempt: false,
             data: None,
             data_slice: None,
             executable: None,
@@ -120,6 +133,17 @@ impl<'a> AccountCheckBuilder<'a> {
     #[must_use]
     pub const fn closed(mut self) -> Self {
         self.expected.is_closed = true;
+        self.expected.is_rent_exempt = false;
+        self
+    }
+
+    /// Expects that it is not below its minimum balance. Up to Mollusk 0.15, of this and [`Self::closed`] the
+    /// last one counts.
+    #[cfg(feature = "until-0-15")]
+    #[must_use]
+    pub const fn rent_exempt(mut self) -> Self {
+        self.expected.is_closed = false;
+        self.expected.is_rent_exempt = true;
         self
     }
 
@@ -179,6 +203,7 @@ struct Checked<'r> {
     result: &'r ProgramResult,
     return_data: &'r [u8],
     accounts: &'r [(Pubkey, Account)],
+    is_rent_exempt: &'r dyn Fn(&Account) -> bool,
     #[cfg(feature = "inner-instructions")]
     inner_instructions: usize,
 }
@@ -188,14 +213,41 @@ impl InstructionResult {
     ///
     /// # Panics
     /// If one does not and the configuration says so.
+    #[cfg(not(feature = "until-0-15"))]
     #[track_caller]
     pub fn run_checks(&self, checks: &[Check<'_>], config: &Config) -> bool {
+        self.checked(checks, config, &|_| true)
+    }
+
+    /// Runs checks. Returns whether all hold.
+    ///
+    /// # Panics
+    /// If one does not and the configuration says so.
+    #[cfg(feature = "until-0-15")]
+    #[track_caller]
+    pub fn run_checks<C: CheckContext>(
+        &self,
+        checks: &[Check<'_>],
+        config: &Config,
+        context: &C,
+    ) -> bool {
+        self.checked(checks, config, &|account| is_rent_exempt(context, account))
+    }
+
+    #[track_caller]
+    fn checked(
+        &self,
+        checks: &[Check<'_>],
+        config: &Config,
+        is_rent_exempt: &dyn Fn(&Account) -> bool,
+    ) -> bool {
         let checked = Checked {
             compute_units: self.compute_units_consumed,
             microseconds: self.execution_time,
             result: &self.program_result,
             return_data: &self.return_data,
             accounts: &self.resulting_accounts,
+            is_rent_exempt,
             #[cfg(feature = "inner-instructions")]
             inner_instructions: self.inner_instructions.len(),
         };
@@ -208,8 +260,34 @@ impl TransactionResult {
     ///
     /// # Panics
     /// If one does not and the configuration says so.
+    #[cfg(not(feature = "until-0-15"))]
     #[track_caller]
     pub fn run_checks(&self, checks: &[Check<'_>], config: &Config) -> bool {
+        self.checked(checks, config, &|_| true)
+    }
+
+    /// Runs checks. Returns whether all hold.
+    ///
+    /// # Panics
+    /// If one does not and the configuration says so.
+    #[cfg(feature = "until-0-15")]
+    #[track_caller]
+    pub fn run_checks<C: CheckContext>(
+        &self,
+        checks: &[Check<'_>],
+        config: &Config,
+        context: &C,
+    ) -> bool {
+        self.checked(checks, config, &|account| is_rent_exempt(context, account))
+    }
+
+    #[track_caller]
+    fn checked(
+        &self,
+        checks: &[Check<'_>],
+        config: &Config,
+        is_rent_exempt: &dyn Fn(&Account) -> bool,
+    ) -> bool {
         let result = match &self.program_result {
             TransactionProgramResult::Success => ProgramResult::Success,
             TransactionProgramResult::Failure(_, error) => ProgramResult::Failure(error.clone()),
@@ -217,6 +295,7 @@ impl TransactionResult {
                 ProgramResult::UnknownError(error.clone())
             }
             // The only one is that of an account below its minimum balance.
+            #[cfg(not(feature = "until-0-15"))]
             TransactionProgramResult::TransactionError(_) => {
                 ProgramResult::Failure(ProgramError::AccountNotRentExempt)
             }
@@ -227,6 +306,7 @@ impl TransactionResult {
             result: &result,
             return_data: &self.return_data,
             accounts: &self.resulting_accounts,
+            is_rent_exempt,
             #[cfg(feature = "inner-instructions")]
             inner_instructions: self.inner_instructions.iter().map(Vec::len).sum(),
         };
@@ -254,10 +334,22 @@ impl Checked<'_> {
             Expected::ReturnData(data) => equal(config, "return_data", *data, self.return_data),
             Expected::Account(key, expected) => {
                 match self.accounts.iter().find(|(it, _)| it == key) {
-                    Some((_, account)) => expected.holds(account, config),
+                    Some((_, account)) => expected.holds(account, config, self.is_rent_exempt),
                     None => fail(config, &format!("account {key} is not among those given")),
                 }
             }
+            #[cfg(feature = "until-0-15")]
+            Expected::AllRentExempt => self
+                .accounts
+                .iter()
+                .filter(|(_, account)| !(self.is_rent_exempt)(account))
+                .all(|(key, account)| {
+                    let (lamports, len) = (account.lamports, account.data.len());
+                    fail(
+                        config,
+                        &format!("rent\n  account {key} has {lamports} lamports and {len} bytes of data, and is not rent-exempt"),
+                    )
+                }),
             #[cfg(feature = "inner-instructions")]
             Expected::InnerInstructions(count) => {
                 equal(config, "inner_instruction_count", *count, self.inner_instructions)
@@ -268,7 +360,12 @@ impl Checked<'_> {
 
 impl AccountExpected<'_> {
     #[track_caller]
-    fn holds(&self, account: &Account, config: &Config) -> bool {
+    fn holds(
+        &self,
+        account: &Account,
+        config: &Config,
+        is_rent_exempt: &dyn Fn(&Account) -> bool,
+    ) -> bool {
         let same_data =
             self.data.is_none_or(|it| equal(config, "account_data", it, &account.data[..]));
         let same_flag = self
@@ -282,6 +379,8 @@ impl AccountExpected<'_> {
             self.space.is_none_or(|it| equal(config, "account_space", it, account.data.len()));
         let is_closed =
             !self.is_closed || equal(config, "account_closed", true, is_closed(account));
+        let is_exempt = !self.is_rent_exempt
+            || equal(config, "account_rent_exempt", true, is_rent_exempt(account));
         let same_slice = self.data_slice.is_none_or(|(offset, it)| {
             let end = offset.saturating_add(it.len());
             match account.data.get(offset..end) {
@@ -301,8 +400,14 @@ impl AccountExpected<'_> {
             && same_owner
             && same_space
             && is_closed
+            && is_exempt
             && same_slice
     }
+}
+
+#[cfg(feature = "until-0-15")]
+fn is_rent_exempt<C: CheckContext>(context: &C, account: &Account) -> bool {
+    context.is_rent_exempt(account.lamports, account.data.len(), account.owner)
 }
 
 fn is_closed(account: &Account) -> bool {
