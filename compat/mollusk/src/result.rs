@@ -1,5 +1,6 @@
 //! Results of instructions, and checks of them.
 
+mod account_check;
 pub mod check;
 pub mod compare;
 pub mod config;
