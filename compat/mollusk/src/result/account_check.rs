@@ -5,7 +5,7 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::system_program;
 
 use crate::result::{
-    Check, Config,
+    Config,
     config::{equal, fail},
 };
 
@@ -102,12 +102,6 @@ impl<'a> AccountCheckBuilder<'a> {
     pub const fn data_slice(mut self, offset: usize, data: &'a [u8]) -> Self {
         self.expected.data_slice = Some((offset, data));
         self
-    }
-
-    /// Returns the check.
-    #[must_use]
-    pub const fn build(self) -> Check<'a> {
-        Check::of_account(self.key, self.expected)
     }
 }
 

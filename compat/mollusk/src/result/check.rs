@@ -87,15 +87,19 @@ impl<'a> Check<'a> {
         Self(Expected::AllRentExempt)
     }
 
-    pub(super) const fn of_account(key: Pubkey, expected: AccountExpected<'a>) -> Self {
-        Self(Expected::Account(key, expected))
-    }
-
     /// Expects this number of inner instructions.
     #[cfg(feature = "inner-instructions")]
     #[must_use]
     pub const fn inner_instruction_count(count: usize) -> Self {
         Self(Expected::InnerInstructions(count))
+    }
+}
+
+impl<'a> AccountCheckBuilder<'a> {
+    /// Returns the check.
+    #[must_use]
+    pub const fn build(self) -> Check<'a> {
+        Check(Expected::Account(self.key, self.expected))
     }
 }
 
