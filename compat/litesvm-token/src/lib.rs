@@ -47,7 +47,9 @@ use solana_program_pack::{IsInitialized, Pack};
 use solana_transaction_error::TransactionError;
 #[cfg(feature = "token-2022")]
 pub use spl_token_2022_interface as spl_token;
-#[cfg(not(feature = "token-2022"))]
+#[cfg(all(feature = "sdk-3", not(feature = "token-2022")))]
+pub use spl_token_interface as spl_token;
+#[cfg(not(any(feature = "sdk-3", feature = "token-2022")))]
 pub use spl_token_interface_3 as spl_token;
 
 pub use crate::{

@@ -1,5 +1,7 @@
 //! The types of agave's crates, converted.
 
+use std::sync::Arc;
+
 use solana_address::Address;
 use solana_svm_callback::InvokeContextCallback;
 
@@ -18,6 +20,16 @@ impl LiteSVM {
             features.activate(&id, slot);
         }
         features
+    }
+
+    /// Returns which features are active. Up to LiteSVM 0.17.
+    #[must_use]
+    pub fn get_feature_set(&self) -> Arc<agave_feature_set::FeatureSet> {
+        let mut features = agave_feature_set::FeatureSet::default();
+        for (id, slot) in self.features.active() {
+            features.activate(id, *slot);
+        }
+        Arc::new(features)
     }
 }
 

@@ -93,9 +93,14 @@ impl<AS: AccountStore> MolluskContext<AS> {
     pub fn process_transaction_instructions(
         &self,
         instructions: &[Instruction],
-        payer: Option<&Pubkey>,
+        #[cfg(not(feature = "until-0-14"))] payer: Option<&Pubkey>,
     ) -> TransactionResult {
-        self.process_and_validate_transaction_instructions(instructions, &[], payer)
+        self.process_and_validate_transaction_instructions(
+            instructions,
+            &[],
+            #[cfg(not(feature = "until-0-14"))]
+            payer,
+        )
     }
 
     /// Processes the instructions of a transaction, and checks the result.
@@ -106,13 +111,14 @@ impl<AS: AccountStore> MolluskContext<AS> {
         &self,
         instructions: &[Instruction],
         checks: &[Check<'_>],
-        payer: Option<&Pubkey>,
+        #[cfg(not(feature = "until-0-14"))] payer: Option<&Pubkey>,
     ) -> TransactionResult {
         let accounts = self.load_accounts(instructions);
         let result = self.mollusk.process_and_validate_transaction_instructions(
             instructions,
             &accounts,
             checks,
+            #[cfg(not(feature = "until-0-14"))]
             payer,
         );
         self.store(result.program_result.is_ok(), &result.resulting_accounts);

@@ -1,9 +1,17 @@
-//! Agave's feature set, as that of the runtime.
+//! Agave's feature set, as that of the runtime. Up to Mollusk 0.12 it is a set of features by their addresses,
+//! since then a structure with a field for each.
 
-use selkie::{Feature, FeatureSet};
-use solana_svm_feature_set::SVMFeatureSet;
+#[cfg(feature = "since-0-13")]
+pub(crate) use agave_4_svm_feature_set::SVMFeatureSet as FeatureSet;
+#[cfg(all(feature = "sdk-3", not(feature = "since-0-13")))]
+pub(crate) use agave_feature_set::FeatureSet;
+#[cfg(not(feature = "sdk-3"))]
+pub(crate) use solana_svm_feature_set::SVMFeatureSet as FeatureSet;
 
-/// One field of agave's feature set per row, with the feature of the runtime.
+use selkie::Feature;
+
+/// The fields of agave's feature set in all versions, a row each, with the feature of the runtime.
+#[cfg(any(not(feature = "sdk-3"), feature = "since-0-13"))]
 macro_rules! for_each_field {
     ($set:expr, $result:expr) => {
         for_each_field! { $set, $result;
@@ -17,14 +25,12 @@ macro_rules! for_each_field {
             create_account_allow_prefund => CreateAccountAllowPrefund,
             curve25519_syscall_enabled => Curve25519,
             custom_commission_collector => CustomCommissionCollector,
-            define_ltds_fee_only_semantics => FeesOnlyLoadedSize,
             delay_commission_updates => DelayCommissionUpdates,
             deplete_cu_meter_on_vm_failure => DepleteMeterOnFailure,
             deprecate_legacy_vote_ixs => DeprecateLegacyVoteInstructions,
             direct_account_pointers_in_program_input => DirectAccountPointers,
             disable_fees_sysvar => DisableFeesSysvar,
             disable_sbpf_v0_execution => DisableSbpfV0,
-            disable_sbpf_v0_v1_v2_deployment => DisableSbpfV0V1V2Deployment,
             disable_zk_elgamal_proof_program => DisableZkElgamalProofProgram,
             enable_alt_bn128_compression_syscall => AltBn128Compression,
             enable_alt_bn128_g2_syscalls => AltBn128G2,
@@ -34,15 +40,12 @@ macro_rules! for_each_field {
             enable_bpf_loader_set_authority_checked_ix => SetAuthorityChecked,
             enable_get_epoch_stake_syscall => GetEpochStake,
             enable_poseidon_syscall => Poseidon,
-            enable_sha512_syscall => Sha512,
             get_sysvar_syscall_enabled => GetSysvar,
             increase_tx_account_lock_limit => IncreaseAccountLocks,
             last_restart_slot_sysvar => LastRestartSlot,
-            loader_v3_minimum_extend_program_size => LoaderV3MinimumExtendProgramSize,
             raise_cpi_nesting_limit_to_8 => RaiseCpiNestingLimit,
             reenable_sbpf_v0_execution => ReenableSbpfV0,
             reenable_zk_elgamal_proof_program => ReenableZkElgamalProofProgram,
-            relax_post_exec_min_balance_check => RelaxMinBalanceCheck,
             remaining_compute_units_syscall_enabled => RemainingComputeUnits,
             syscall_parameter_address_restrictions => SyscallParameterAddressRestrictions,
             virtual_address_space_adjustments => VirtualAddressSpaceAdjustments,
@@ -59,21 +62,54 @@ macro_rules! for_each_field {
 }
 
 /// Returns the runtime's features. Those that agave's set does not know are as on mainnet.
-pub(crate) fn runtime(set: &SVMFeatureSet) -> FeatureSet {
-    let mut features = FeatureSet::mainnet();
+#[cfg(any(not(feature = "sdk-3"), feature = "since-0-13"))]
+pub(crate) fn runtime(set: &FeatureSet) -> selkie::FeatureSet {
+    let mut features = selkie::FeatureSet::mainnet();
     for_each_field!(set, features);
+    // Those that agave 4.0 does not have.
+    #[cfg(not(feature = "sdk-3"))]
+    for_each_field! { set, features;
+        define_ltds_fee_only_semantics => FeesOnlyLoadedSize,
+        disable_sbpf_v0_v1_v2_deployment => DisableSbpfV0V1V2Deployment,
+        enable_sha512_syscall => Sha512,
+        loader_v3_minimum_extend_program_size => LoaderV3MinimumExtendProgramSize,
+        relax_post_exec_min_balance_check => RelaxMinBalanceCheck,
+    }
     features
+}
+
+/// Returns the runtime's features. Those that agave's set does not know are as on mainnet.
+#[cfg(all(feature = "sdk-3", not(feature = "since-0-13")))]
+pub(crate) fn runtime(set: &FeatureSet) -> selkie::FeatureSet {
+    // In any order: each one is set once.
+    let mut inactive: Vec<_> = set.inactive().iter().filter_map(Feature::from_address).collect();
+    let mut active: Vec<_> = set.active().keys().filter_map(Feature::from_address).collect();
+    inactive.sort();
+    active.sort();
+    let features = selkie::FeatureSet::mainnet();
+    let features = inactive.into_iter().fold(features, selkie::FeatureSet::without);
+    active.into_iter().fold(features, selkie::FeatureSet::with)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn fields_switch_features() {
-        let mut set = SVMFeatureSet::all_enabled();
-        assert!(runtime(&set).has(Feature::Blake3));
+    #[cfg(any(not(feature = "sdk-3"), feature = "since-0-13"))]
+    fn without_blake3(set: &mut FeatureSet) {
         set.blake3_syscall_enabled = false;
+    }
+
+    #[cfg(all(feature = "sdk-3", not(feature = "since-0-13")))]
+    fn without_blake3(set: &mut FeatureSet) {
+        set.deactivate(&agave_feature_set::blake3_syscall_enabled::id());
+    }
+
+    #[test]
+    fn agaves_set_switches_features() {
+        let mut set = FeatureSet::all_enabled();
+        assert!(runtime(&set).has(Feature::Blake3));
+        without_blake3(&mut set);
         assert!(!runtime(&set).has(Feature::Blake3));
         assert!(runtime(&set).has(Feature::InstructionDataPointer));
     }

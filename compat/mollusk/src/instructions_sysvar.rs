@@ -1,7 +1,14 @@
 //! The instructions sysvar.
 
+#[cfg(feature = "until-0-14")]
+use std::collections::HashSet;
+
 use solana_account::Account;
+#[cfg(feature = "until-0-14")]
+use solana_instruction::Instruction;
 use solana_message::SanitizedMessage;
+#[cfg(feature = "until-0-14")]
+use solana_message::{LegacyMessage, Message};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::sysvar;
 
@@ -13,8 +20,25 @@ const IS_WRITABLE: u8 = 2;
 ///
 /// # Panics
 /// If the message has so many or such long instructions that no transaction could.
+#[cfg(not(feature = "until-0-14"))]
 #[must_use]
 pub fn keyed_account(message: &SanitizedMessage) -> (Pubkey, Account) {
+    of_message(message)
+}
+
+/// Returns the account of the instructions sysvar of the instructions of a transaction.
+///
+/// # Panics
+/// If there are so many or such long instructions that no transaction could have them.
+#[cfg(feature = "until-0-14")]
+#[must_use]
+pub fn keyed_account<'a>(instructions: impl Iterator<Item = &'a Instruction>) -> (Pubkey, Account) {
+    let instructions: Vec<Instruction> = instructions.cloned().collect();
+    let message = LegacyMessage::new(Message::new(&instructions, None), &HashSet::new());
+    of_message(&SanitizedMessage::Legacy(message))
+}
+
+fn of_message(message: &SanitizedMessage) -> (Pubkey, Account) {
     let instructions: Vec<Vec<u8>> =
         (0..message.instructions().len()).map(|index| instruction(message, index)).collect();
     let mut data = short(instructions.len()).to_vec();

@@ -1,4 +1,4 @@
-//! Mollusk's API on [Selkie](selkie): tests written for Mollusk 0.16 run unchanged.
+//! Mollusk's API on [Selkie](selkie): tests written for Mollusk 0.14 to 0.16 run unchanged.
 //!
 //! ```toml
 //! [dev-dependencies]
@@ -41,6 +41,7 @@ pub mod instructions_sysvar;
 mod outcome;
 mod process;
 pub mod program;
+#[cfg(not(feature = "until-0-15"))]
 mod rent;
 pub mod result;
 pub mod sysvar;
@@ -51,14 +52,17 @@ use std::{
     rc::Rc,
 };
 
+#[cfg(feature = "since-0-13")]
+use agave_4_svm_log_collector::LogCollector;
 use selkie::Svm;
 use solana_pubkey::Pubkey;
-use solana_svm_feature_set::SVMFeatureSet;
+#[cfg(not(feature = "since-0-13"))]
 use solana_svm_log_collector::LogCollector;
 
 pub use crate::context::MolluskContext;
 use crate::{
     epoch_stake::EpochStake,
+    features::FeatureSet,
     program::{ProgramCache, loader_keys::LOADER_V3},
     result::Config,
     sysvar::Sysvars,
@@ -97,7 +101,7 @@ pub struct Mollusk {
     /// The stake of each vote account.
     pub epoch_stake: EpochStake,
     /// The active features: all, as in Mollusk.
-    pub feature_set: SVMFeatureSet,
+    pub feature_set: FeatureSet,
     /// Collects log lines.
     pub logger: Option<Rc<RefCell<LogCollector>>>,
     /// The programs.
@@ -123,7 +127,7 @@ impl Default for Mollusk {
             config: Config::default(),
             compute_budget: ComputeBudget::default(),
             epoch_stake: EpochStake::default(),
-            feature_set: SVMFeatureSet::all_enabled(),
+            feature_set: FeatureSet::all_enabled(),
             logger: None,
             program_cache: ProgramCache::default(),
             sysvars,

@@ -4,12 +4,18 @@ use solana_account::Account;
 use solana_instruction::Instruction;
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
+use solana_transaction_error::TransactionError;
 
+#[cfg(not(feature = "until-0-15"))]
+use crate::rent;
+#[cfg(feature = "until-0-15")]
+use crate::result::CheckContext;
 use crate::{
     Mollusk,
     outcome::Outcome,
-    rent,
-    result::{Check, InstructionResult, TransactionProgramResult, TransactionResult},
+    result::{
+        Check, InstructionResult, ProgramResult, TransactionProgramResult, TransactionResult,
+    },
 };
 
 impl Mollusk {
@@ -26,14 +32,10 @@ impl Mollusk {
         let outcome = Outcome::new(self, instructions, accounts, None);
         let resulting_accounts = outcome.resulting_accounts(accounts);
         let raw_result = outcome.instruction_result();
-        let rent = rent::check(self, accounts, &resulting_accounts, raw_result.is_ok());
-        let checked = raw_result
-            .clone()
-            .and_then(|()| rent.map_err(|_| InstructionError::AccountNotRentExempt));
         InstructionResult {
             compute_units_consumed: outcome.compute_units(),
             execution_time: outcome.microseconds,
-            program_result: checked.into(),
+            program_result: self.program_result(&raw_result, accounts, &resulting_accounts),
             raw_result,
             return_data: outcome.return_data(),
             resulting_accounts,
@@ -69,16 +71,15 @@ impl Mollusk {
         &self,
         instructions: &[Instruction],
         accounts: &[(Pubkey, Account)],
-        payer: Option<&Pubkey>,
+        #[cfg(not(feature = "until-0-14"))] payer: Option<&Pubkey>,
     ) -> TransactionResult {
+        #[cfg(feature = "until-0-14")]
+        let payer = None;
         let outcome = Outcome::new(self, instructions, accounts, payer);
         let resulting_accounts = outcome.resulting_accounts(accounts);
         let raw_result = outcome.transaction_result();
-        let rent = rent::check(self, accounts, &resulting_accounts, raw_result.is_ok());
-        let program_result = match rent {
-            Err(error) => TransactionProgramResult::TransactionError(error),
-            Ok(()) => raw_result.clone().into(),
-        };
+        let program_result =
+            self.transaction_program_result(&raw_result, accounts, &resulting_accounts);
         TransactionResult {
             compute_units_consumed: outcome.compute_units(),
             execution_time: outcome.microseconds,
@@ -106,7 +107,12 @@ impl Mollusk {
         checks: &[Check<'_>],
     ) -> InstructionResult {
         let result = self.process_instruction(instruction, accounts);
-        result.run_checks(checks, &self.config);
+        result.run_checks(
+            checks,
+            &self.config,
+            #[cfg(feature = "until-0-15")]
+            self,
+        );
         result
     }
 
@@ -141,10 +147,78 @@ impl Mollusk {
         instructions: &[Instruction],
         accounts: &[(Pubkey, Account)],
         checks: &[Check<'_>],
-        payer: Option<&Pubkey>,
+        #[cfg(not(feature = "until-0-14"))] payer: Option<&Pubkey>,
     ) -> TransactionResult {
-        let result = self.process_transaction_instructions(instructions, accounts, payer);
-        result.run_checks(checks, &self.config);
+        let result = self.process_transaction_instructions(
+            instructions,
+            accounts,
+            #[cfg(not(feature = "until-0-14"))]
+            payer,
+        );
+        result.run_checks(
+            checks,
+            &self.config,
+            #[cfg(feature = "until-0-15")]
+            self,
+        );
         result
+    }
+}
+
+/// What an account below its minimum balance makes of a result.
+#[cfg(not(feature = "until-0-15"))]
+impl Mollusk {
+    fn program_result(
+        &self,
+        result: &Result<(), InstructionError>,
+        before: &[(Pubkey, Account)],
+        after: &[(Pubkey, Account)],
+    ) -> ProgramResult {
+        let rent = rent::check(self, before, after, result.is_ok());
+        let rent = rent.map_err(|_| InstructionError::AccountNotRentExempt);
+        result.clone().and(rent).into()
+    }
+
+    fn transaction_program_result(
+        &self,
+        result: &Result<(), TransactionError>,
+        before: &[(Pubkey, Account)],
+        after: &[(Pubkey, Account)],
+    ) -> TransactionProgramResult {
+        match rent::check(self, before, after, result.is_ok()) {
+            Err(error) => TransactionProgramResult::TransactionError(error),
+            Ok(()) => result.clone().into(),
+        }
+    }
+}
+
+/// Balances are looked at by checks alone.
+#[cfg(feature = "until-0-15")]
+#[allow(clippy::unused_self, reason = "the same functions as for later versions")]
+impl Mollusk {
+    fn program_result(
+        &self,
+        result: &Result<(), InstructionError>,
+        _: &[(Pubkey, Account)],
+        _: &[(Pubkey, Account)],
+    ) -> ProgramResult {
+        result.clone().into()
+    }
+
+    fn transaction_program_result(
+        &self,
+        result: &Result<(), TransactionError>,
+        _: &[(Pubkey, Account)],
+        _: &[(Pubkey, Account)],
+    ) -> TransactionProgramResult {
+        result.clone().into()
+    }
+}
+
+#[cfg(feature = "until-0-15")]
+impl CheckContext for Mollusk {
+    fn is_rent_exempt(&self, lamports: u64, space: usize, owner: Pubkey) -> bool {
+        let is_absent = lamports == 0 && owner == Pubkey::default();
+        is_absent || self.sysvars.rent.is_exempt(lamports, space)
     }
 }

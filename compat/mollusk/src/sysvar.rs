@@ -10,12 +10,24 @@ use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 use solana_sdk_ids::sysvar as ids;
 use solana_slot_hashes::SlotHashes;
+#[cfg(not(feature = "sdk-3"))]
 use solana_stake_history::{StakeHistory, StakeHistoryEntry};
+#[cfg(feature = "sdk-3")]
+use solana_stake_interface::stake_history::{StakeHistory, StakeHistoryEntry};
 
 /// How many slot hashes there are.
 const SLOT_HASHES: usize = 512;
-/// Mollusk's rent, which mainnet has lowered since.
-const LAMPORTS_PER_BYTE: u64 = 6960;
+/// Mollusk's rent, which mainnet has lowered since: 6960 lamports per byte.
+#[cfg(not(feature = "sdk-3"))]
+fn rent() -> Rent {
+    Rent { lamports_per_byte: 6960, ..Rent::default() }
+}
+
+/// The same, of which versions up to 3 have half per year, and two years.
+#[cfg(feature = "sdk-3")]
+fn rent() -> Rent {
+    Rent::default()
+}
 
 /// The sysvars that instructions see.
 #[derive(PartialEq, Debug)]
@@ -40,13 +52,12 @@ impl Default for Sysvars {
     fn default() -> Self {
         let mut stake_history = StakeHistory::default();
         stake_history.add(0, StakeHistoryEntry::default());
-        let rent = Rent { lamports_per_byte: LAMPORTS_PER_BYTE, ..Rent::default() };
         Self {
             clock: Clock::default(),
             epoch_rewards: EpochRewards::default(),
             epoch_schedule: EpochSchedule::without_warmup(),
             last_restart_slot: LastRestartSlot::default(),
-            rent,
+            rent: rent(),
             slot_hashes: SlotHashes::new(&[(0, Hash::default()); SLOT_HASHES]),
             stake_history,
         }
@@ -157,12 +168,24 @@ impl Sysvars {
             (ids::epoch_rewards::ID, bytes(&self.epoch_rewards)),
             (ids::epoch_schedule::ID, bytes(&self.epoch_schedule)),
             (ids::last_restart_slot::ID, bytes(&self.last_restart_slot)),
-            (ids::rent::ID, bytes(&self.rent)),
+            (ids::rent::ID, rent_bytes(&self.rent)),
             (ids::slot_hashes::ID, slot_hashes),
             (ids::stake_history::ID, stake_history),
             (ids::recent_blockhashes::ID, count(0)),
         ]
     }
+}
+
+#[cfg(not(feature = "sdk-3"))]
+fn rent_bytes(rent: &Rent) -> Vec<u8> {
+    bytes(rent)
+}
+
+#[cfg(feature = "sdk-3")]
+#[allow(deprecated, reason = "the sysvar has all fields")]
+fn rent_bytes(rent: &Rent) -> Vec<u8> {
+    let threshold = rent.exemption_threshold.to_le_bytes();
+    [&rent.lamports_per_byte_year.to_le_bytes()[..], &threshold, &[rent.burn_percent]].concat()
 }
 
 fn bytes<T: wincode::Serialize<Src = T>>(sysvar: &T) -> Vec<u8> {

@@ -6,6 +6,7 @@
 //! | [`sbf`] | `cargo build-sbf` and `cargo test-sbf` |
 //! | [`surfpool`] | `surfpool start` |
 //! | [`anchor`] | Anchor.toml, Test.toml, and the programs and accounts that they name |
+//! | [`lock`] | what `cargo update` says of a lock file that it cannot change |
 //! | [`links`] | the names under which `selkie` stands for these tools |
 //! | [`project`] | a project that uses other tools, and the edits that put Selkie behind their names |
 
@@ -15,6 +16,7 @@
 pub mod anchor;
 pub mod flags;
 pub mod links;
+pub mod lock;
 pub mod project;
 pub mod sbf;
 pub mod surfpool;

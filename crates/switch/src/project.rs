@@ -103,7 +103,8 @@ pub struct Edit {
 pub struct Plan {
     /// The changes of files.
     pub edits: Vec<Edit>,
-    /// Commands that follow, each by its words: they bring the lock file up to date.
+    /// Commands that follow while they are [due](is_due), each by its words: they bring the lock file up to date.
+    /// If one fails, [`crate::lock::conflicts`] says what stands in its way.
     pub commands: Vec<Vec<String>>,
     /// What else holds or is to be done, a sentence each.
     pub notes: Vec<String>,
@@ -155,6 +156,26 @@ fn packages(name: &str) -> Vec<&'static str> {
     rows.filter(|(it, _)| *it == name).map(|(_, version)| version).collect()
 }
 
+/// Whether a command of [`Plan::commands`] is still to be run: its package, which it names with the version, is
+/// in the lock file of the folder or of one above it. An earlier command may have changed several.
+///
+/// # Errors
+///
+/// If the lock file cannot be read.
+pub fn is_due(folder: &Path, command: &[String]) -> Result<bool> {
+    let Some(lock) = above(folder, "Cargo.lock") else { return Ok(false) };
+    let id = command.iter().find_map(|it| it.split_once('@'));
+    let Some((name, version)) = id else { return Ok(true) };
+    let package = format!("name = \"{name}\"\nversion = \"{version}\"\n");
+    Ok(read(&lock)?.replace('\r', "").contains(&package))
+}
+
+/// A locked package's name and version, as cargo's commands take them.
+fn id(package: &toml::Value) -> Option<String> {
+    let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
+    Some(format!("{}@{}", text("name")?, text("version")?))
+}
+
 /// Whether a locked package is a peer's: its name and version, if it is from a registry.
 fn peer(package: &toml::Value) -> Option<(String, String)> {
     let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
@@ -196,6 +217,12 @@ impl Plan {
         if lines.is_empty() {
             return Ok(());
         }
+        // The peers' crates switch a feature of it on, without which its errors are none of the standard
+        // library's; from 1.0 on they are without it.
+        let all = locked.get("package").and_then(toml::Value::as_array).into_iter().flatten();
+        let old = all.filter_map(id).filter(|it| it.starts_with("five8_core@0."));
+        let update = |it: &str| ["cargo", "update", "-p", it].map(str::to_owned).to_vec();
+        self.commands.extend(old.map(|it| update(it.as_str())));
         let path = root.join("Cargo.toml");
         let old = read(&path)?;
         let text = with_patch(&strip(&old), &mut lines);
@@ -331,7 +358,8 @@ mod tests {
     use super::*;
 
     const LOCK: &str = "[[package]]\nname = \"litesvm\"\nversion = \"0.15.0\"\nsource = \"registry+x\"\n\
-                        [[package]]\nname = \"mollusk-svm\"\nversion = \"0.10.3\"\nsource = \"registry+x\"\n\
+                        [[package]]\nname = \"mollusk-svm\"\nversion = \"0.9.3\"\nsource = \"registry+x\"\n\
+                        [[package]]\nname = \"five8_core\"\nversion = \"0.1.1\"\n\
                         [[package]]\nname = \"serde\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\n";
 
     fn project(name: &str, files: &[(&str, &str)]) -> PathBuf {
@@ -363,12 +391,17 @@ mod tests {
             let patch = &text.parse::<toml::Table>().unwrap()["patch"]["crates-io"];
             assert_eq!(patch["litesvm"]["version"].as_str(), Some("=0.15.99"));
             assert_eq!(patch["litesvm"]["rev"].as_str(), Some("abc"));
-            assert_eq!(plan.commands.len(), 1);
+            assert_eq!(plan.commands.len(), 2);
+            assert_eq!(plan.commands[1].join(" "), "cargo update -p five8_core@0.1.1");
             assert_eq!(
                 plan.commands[0].join(" "),
                 "cargo update -p litesvm@0.15.0 --precise 0.15.99"
             );
-            assert!(plan.notes[0].starts_with("mollusk-svm 0.10.3"), "{:?}", plan.notes);
+            assert!(is_due(&root.join("a"), &plan.commands[0]).unwrap());
+            let lock = LOCK.replace("0.15.0", "0.15.99");
+            fs::write(root.join("Cargo.lock"), lock).unwrap();
+            assert!(!is_due(&root, &plan.commands[0]).unwrap());
+            assert!(plan.notes[0].starts_with("mollusk-svm 0.9.3"), "{:?}", plan.notes);
 
             assert_eq!(undo(&root.join("a")).unwrap(), [root.join("Cargo.toml")]);
             assert_eq!(fs::read_to_string(root.join("Cargo.toml")).unwrap(), manifest);

@@ -63,7 +63,8 @@ pub(super) fn make(
         for (name, value) in peer.get(section).and_then(Value::as_table).into_iter().flatten() {
             if is_named(tests, name) && name != package {
                 let ours = OURS.iter().find(|(it, _)| it == name);
-                let folder = ours.zip(shim).map(|((_, folder), it)| it.with_file_name(folder));
+                let folder =
+                    ours.zip(shim).map(|((_, folder), it)| it.with_file_name(of_line(folder, it)));
                 let value = folder.map_or_else(|| dependency(name, value), |it| our(&it, &[]));
                 dependencies.entry(name.clone()).or_insert(value);
             }
@@ -85,6 +86,12 @@ fn own_features(features: &[String]) -> Table {
     let names = features.iter().cloned().map(Value::from).collect();
     let each = features.iter().map(|it| (it.clone(), Value::Array(Vec::new())));
     each.chain([("default".to_owned(), Value::Array(names))]).collect()
+}
+
+/// The folder of another package, for the same versions of the types as a suite's.
+fn of_line(folder: &str, shim: &Path) -> String {
+    let is_3 = shim.to_string_lossy().ends_with("-3");
+    folder.to_owned() + if is_3 { "-3" } else { "" }
 }
 
 /// The dependency on a crate of ours.

@@ -34,6 +34,7 @@ fn manifest(name: &str, version: &str, shim: &str, more: &str, enabled: &str) ->
     let features: String = passed.chain(accepted).collect();
     let enabled = match enabled {
         "" => String::new(),
+        SINCE_0_13 => format!(", default-features = false, features = [\"{SINCE_0_13}\"]"),
         enabled => format!(", features = [\"{enabled}\"]"),
     };
     Ok(format!(
@@ -53,6 +54,13 @@ fn manifest(name: &str, version: &str, shim: &str, more: &str, enabled: &str) ->
     ))
 }
 
+/// Features of `compat` that say which versions of a peer a package stands for, and `default`.
+const OURS: [&str; 7] =
+    ["default", "sdk-3", "all-features", "until-0-12", SINCE_0_13, "until-0-14", "until-0-15"];
+
+/// The feature that stands in the place of one that is on by default.
+const SINCE_0_13: &str = "since-0-13";
+
 /// The features of a package of `compat`, without `default` and those that say which versions of the
 /// peer it stands for.
 fn features(shim: &str) -> Result<Vec<String>> {
@@ -62,11 +70,7 @@ fn features(shim: &str) -> Result<Vec<String>> {
     let lines = lines.take_while(|it| !it.starts_with('['));
     let names = lines.filter_map(|it| Some(it.split_once(" = ")?.0.trim()));
     let is_name = |it: &&str| it.chars().all(|it| it.is_ascii_alphanumeric() || it == '-');
-    Ok(names
-        .filter(is_name)
-        .filter(|it| !["default", "sdk-3", "all-features"].contains(it))
-        .map(str::to_owned)
-        .collect())
+    Ok(names.filter(is_name).filter(|it| !OURS.contains(it)).map(str::to_owned).collect())
 }
 
 fn source(name: &str, shim: &str) -> String {

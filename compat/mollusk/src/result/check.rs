@@ -4,10 +4,13 @@ use solana_account::Account;
 use solana_instruction_error::InstructionError;
 use solana_program_error::ProgramError;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::system_program;
 
+#[cfg(feature = "until-0-15")]
+use crate::result::CheckContext;
+pub use crate::result::account_check::AccountCheckBuilder;
 use crate::result::{
     Config, InstructionResult, ProgramResult, TransactionProgramResult, TransactionResult,
+    account_check::AccountExpected,
     config::{equal, fail},
 };
 
@@ -22,6 +25,8 @@ enum Expected<'a> {
     Result(ProgramResult),
     ReturnData(&'a [u8]),
     Account(Pubkey, AccountExpected<'a>),
+    #[cfg(feature = "until-0-15")]
+    AllRentExempt,
     #[cfg(feature = "inner-instructions")]
     InnerInstructions(usize),
 }
@@ -75,6 +80,13 @@ impl<'a> Check<'a> {
         AccountCheckBuilder { key: *pubkey, expected: AccountExpected::nothing() }
     }
 
+    /// Expects that no account is below its minimum balance. Up to Mollusk 0.15.
+    #[cfg(feature = "until-0-15")]
+    #[must_use]
+    pub const fn all_rent_exempt() -> Self {
+        Self(Expected::AllRentExempt)
+    }
+
     /// Expects this number of inner instructions.
     #[cfg(feature = "inner-instructions")]
     #[must_use]
@@ -83,88 +95,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Builds the check of an account.
-#[derive(Clone, Debug)]
-pub struct AccountCheckBuilder<'a> {
-    key: Pubkey,
-    expected: AccountExpected<'a>,
-}
-
-#[derive(Clone, Debug)]
-struct AccountExpected<'a> {
-    is_closed: bool,
-    data: Option<&'a [u8]>,
-    data_slice: Option<(usize, &'a [u8])>,
-    executable: Option<bool>,
-    lamports: Option<u64>,
-    owner: Option<&'a Pubkey>,
-    space: Option<usize>,
-}
-
-impl AccountExpected<'_> {
-    const fn nothing() -> Self {
-        Self {
-            is_closed: false,
-            data: None,
-            data_slice: None,
-            executable: None,
-            lamports: None,
-            owner: None,
-            space: None,
-        }
-    }
-}
-
 impl<'a> AccountCheckBuilder<'a> {
-    /// Expects that it is closed: no lamports, no data, owned by the system program.
-    #[must_use]
-    pub const fn closed(mut self) -> Self {
-        self.expected.is_closed = true;
-        self
-    }
-
-    /// Expects these data.
-    #[must_use]
-    pub const fn data(mut self, data: &'a [u8]) -> Self {
-        self.expected.data = Some(data);
-        self
-    }
-
-    /// Expects this executable flag.
-    #[must_use]
-    pub const fn executable(mut self, executable: bool) -> Self {
-        self.expected.executable = Some(executable);
-        self
-    }
-
-    /// Expects this balance.
-    #[must_use]
-    pub const fn lamports(mut self, lamports: u64) -> Self {
-        self.expected.lamports = Some(lamports);
-        self
-    }
-
-    /// Expects this owner.
-    #[must_use]
-    pub const fn owner(mut self, owner: &'a Pubkey) -> Self {
-        self.expected.owner = Some(owner);
-        self
-    }
-
-    /// Expects data of this length.
-    #[must_use]
-    pub const fn space(mut self, space: usize) -> Self {
-        self.expected.space = Some(space);
-        self
-    }
-
-    /// Expects these bytes at an offset of the data.
-    #[must_use]
-    pub const fn data_slice(mut self, offset: usize, data: &'a [u8]) -> Self {
-        self.expected.data_slice = Some((offset, data));
-        self
-    }
-
     /// Returns the check.
     #[must_use]
     pub const fn build(self) -> Check<'a> {
@@ -179,6 +110,7 @@ struct Checked<'r> {
     result: &'r ProgramResult,
     return_data: &'r [u8],
     accounts: &'r [(Pubkey, Account)],
+    is_rent_exempt: &'r dyn Fn(&Account) -> bool,
     #[cfg(feature = "inner-instructions")]
     inner_instructions: usize,
 }
@@ -188,14 +120,41 @@ impl InstructionResult {
     ///
     /// # Panics
     /// If one does not and the configuration says so.
+    #[cfg(not(feature = "until-0-15"))]
     #[track_caller]
     pub fn run_checks(&self, checks: &[Check<'_>], config: &Config) -> bool {
+        self.checked(checks, config, &|_| true)
+    }
+
+    /// Runs checks. Returns whether all hold.
+    ///
+    /// # Panics
+    /// If one does not and the configuration says so.
+    #[cfg(feature = "until-0-15")]
+    #[track_caller]
+    pub fn run_checks<C: CheckContext>(
+        &self,
+        checks: &[Check<'_>],
+        config: &Config,
+        context: &C,
+    ) -> bool {
+        self.checked(checks, config, &|account| is_rent_exempt(context, account))
+    }
+
+    #[track_caller]
+    fn checked(
+        &self,
+        checks: &[Check<'_>],
+        config: &Config,
+        is_rent_exempt: &dyn Fn(&Account) -> bool,
+    ) -> bool {
         let checked = Checked {
             compute_units: self.compute_units_consumed,
             microseconds: self.execution_time,
             result: &self.program_result,
             return_data: &self.return_data,
             accounts: &self.resulting_accounts,
+            is_rent_exempt,
             #[cfg(feature = "inner-instructions")]
             inner_instructions: self.inner_instructions.len(),
         };
@@ -208,8 +167,34 @@ impl TransactionResult {
     ///
     /// # Panics
     /// If one does not and the configuration says so.
+    #[cfg(not(feature = "until-0-15"))]
     #[track_caller]
     pub fn run_checks(&self, checks: &[Check<'_>], config: &Config) -> bool {
+        self.checked(checks, config, &|_| true)
+    }
+
+    /// Runs checks. Returns whether all hold.
+    ///
+    /// # Panics
+    /// If one does not and the configuration says so.
+    #[cfg(feature = "until-0-15")]
+    #[track_caller]
+    pub fn run_checks<C: CheckContext>(
+        &self,
+        checks: &[Check<'_>],
+        config: &Config,
+        context: &C,
+    ) -> bool {
+        self.checked(checks, config, &|account| is_rent_exempt(context, account))
+    }
+
+    #[track_caller]
+    fn checked(
+        &self,
+        checks: &[Check<'_>],
+        config: &Config,
+        is_rent_exempt: &dyn Fn(&Account) -> bool,
+    ) -> bool {
         let result = match &self.program_result {
             TransactionProgramResult::Success => ProgramResult::Success,
             TransactionProgramResult::Failure(_, error) => ProgramResult::Failure(error.clone()),
@@ -217,6 +202,7 @@ impl TransactionResult {
                 ProgramResult::UnknownError(error.clone())
             }
             // The only one is that of an account below its minimum balance.
+            #[cfg(not(feature = "until-0-15"))]
             TransactionProgramResult::TransactionError(_) => {
                 ProgramResult::Failure(ProgramError::AccountNotRentExempt)
             }
@@ -227,6 +213,7 @@ impl TransactionResult {
             result: &result,
             return_data: &self.return_data,
             accounts: &self.resulting_accounts,
+            is_rent_exempt,
             #[cfg(feature = "inner-instructions")]
             inner_instructions: self.inner_instructions.iter().map(Vec::len).sum(),
         };
@@ -254,10 +241,22 @@ impl Checked<'_> {
             Expected::ReturnData(data) => equal(config, "return_data", *data, self.return_data),
             Expected::Account(key, expected) => {
                 match self.accounts.iter().find(|(it, _)| it == key) {
-                    Some((_, account)) => expected.holds(account, config),
+                    Some((_, account)) => expected.holds(account, config, self.is_rent_exempt),
                     None => fail(config, &format!("account {key} is not among those given")),
                 }
             }
+            #[cfg(feature = "until-0-15")]
+            Expected::AllRentExempt => self
+                .accounts
+                .iter()
+                .filter(|(_, account)| !(self.is_rent_exempt)(account))
+                .all(|(key, account)| {
+                    let (lamports, len) = (account.lamports, account.data.len());
+                    fail(
+                        config,
+                        &format!("rent\n  account {key} has {lamports} lamports and {len} bytes of data, and is not rent-exempt"),
+                    )
+                }),
             #[cfg(feature = "inner-instructions")]
             Expected::InnerInstructions(count) => {
                 equal(config, "inner_instruction_count", *count, self.inner_instructions)
@@ -266,46 +265,7 @@ impl Checked<'_> {
     }
 }
 
-impl AccountExpected<'_> {
-    #[track_caller]
-    fn holds(&self, account: &Account, config: &Config) -> bool {
-        let same_data =
-            self.data.is_none_or(|it| equal(config, "account_data", it, &account.data[..]));
-        let same_flag = self
-            .executable
-            .is_none_or(|it| equal(config, "account_executable", it, account.executable));
-        let same_lamports =
-            self.lamports.is_none_or(|it| equal(config, "account_lamports", it, account.lamports));
-        let same_owner =
-            self.owner.is_none_or(|it| equal(config, "account_owner", it, &account.owner));
-        let same_space =
-            self.space.is_none_or(|it| equal(config, "account_space", it, account.data.len()));
-        let is_closed =
-            !self.is_closed || equal(config, "account_closed", true, is_closed(account));
-        let same_slice = self.data_slice.is_none_or(|(offset, it)| {
-            let end = offset.saturating_add(it.len());
-            match account.data.get(offset..end) {
-                Some(slice) => equal(config, "account_data_slice", it, slice),
-                None => fail(
-                    config,
-                    &format!(
-                        "data slice {offset}..{end} exceeds the data, of {} bytes",
-                        account.data.len()
-                    ),
-                ),
-            }
-        });
-        same_data
-            && same_flag
-            && same_lamports
-            && same_owner
-            && same_space
-            && is_closed
-            && same_slice
-    }
-}
-
-fn is_closed(account: &Account) -> bool {
-    let Account { lamports, data, owner, executable, .. } = account;
-    *lamports == 0 && data.is_empty() && *owner == system_program::ID && !executable
+#[cfg(feature = "until-0-15")]
+fn is_rent_exempt<C: CheckContext>(context: &C, account: &Account) -> bool {
+    context.is_rent_exempt(account.lamports, account.data.len(), account.owner)
 }

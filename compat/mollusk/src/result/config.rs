@@ -2,6 +2,11 @@
 
 use core::fmt::Debug;
 
+#[cfg(feature = "until-0-15")]
+use solana_pubkey::Pubkey;
+#[cfg(feature = "until-0-15")]
+use solana_rent::Rent;
+
 /// What failed checks do, and whether balances are checked.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -9,13 +14,29 @@ pub struct Config {
     pub panic: bool,
     /// Whether a failed check that does not panic is printed (default: `false`).
     pub verbose: bool,
-    /// Whether accounts must keep their minimum balance (default: `true`).
+    /// Whether accounts must keep their minimum balance (default: `true`). New in Mollusk 0.16.
+    #[cfg(not(feature = "until-0-15"))]
     pub rent_exempt_checks: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { panic: true, verbose: false, rent_exempt_checks: true }
+        Self {
+            panic: true,
+            verbose: false,
+            #[cfg(not(feature = "until-0-15"))]
+            rent_exempt_checks: true,
+        }
+    }
+}
+
+/// What checks ask about rent. Up to Mollusk 0.15.
+#[cfg(feature = "until-0-15")]
+pub trait CheckContext {
+    /// Returns whether an account with this balance and length needs no rent.
+    fn is_rent_exempt(&self, lamports: u64, space: usize, owner: Pubkey) -> bool {
+        let is_absent = lamports == 0 && owner == Pubkey::default();
+        is_absent || Rent::default().is_exempt(lamports, space)
     }
 }
 

@@ -134,7 +134,8 @@ pub enum TransactionProgramResult {
     Failure(usize, ProgramError),
     /// The instruction with this index failed with an error that programs cannot return.
     UnknownError(usize, InstructionError),
-    /// The instructions succeeded, but not the transaction.
+    /// The instructions succeeded, but not the transaction. New in Mollusk 0.16.
+    #[cfg(not(feature = "until-0-15"))]
     TransactionError(TransactionError),
 }
 
@@ -163,7 +164,11 @@ impl From<Result<(), TransactionError>> for TransactionProgramResult {
                     Err(_) => Self::UnknownError(index, error),
                 }
             }
+            #[cfg(not(feature = "until-0-15"))]
             Err(error) => Self::TransactionError(error),
+            // There are no others without a transaction, and up to Mollusk 0.15 no check of rent.
+            #[cfg(feature = "until-0-15")]
+            Err(_) => Self::UnknownError(0, InstructionError::GenericError),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{env, io::Write as _, path::Path, process::Command};
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_switch::{
-    links,
+    links, lock,
     project::{self, Plan, Source},
 };
 use serde_json::json;
@@ -36,13 +36,42 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
         return Ok(Status::Success);
     }
     let is_success = plan.commands.iter().try_fold(true, |is_success, words| {
-        let [program, arguments @ ..] = &words[..] else { return Ok(is_success) };
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(&folder);
-        let status = command.status().with_context(|| format!("cannot run {}", words.join(" ")))?;
-        anyhow::Ok(is_success && status.success())
+        let is_updated = !project::is_due(&folder, words)? || update(ui, words, &folder)?;
+        anyhow::Ok(is_success && is_updated)
     })?;
     Ok(Status::of(is_success))
+}
+
+/// Runs `cargo update`, and before it that of each package that stands in the way.
+fn update(ui: &mut Ui, words: &[String], folder: &Path) -> Result<bool> {
+    let mut updated = Vec::new();
+    loop {
+        let (is_success, text) = cargo(words, folder)?;
+        let conflicts = if is_success { Vec::new() } else { lock::conflicts(&text) };
+        let Some(package) = conflicts.into_iter().find(|it| !updated.contains(it)) else {
+            ui.aside(&format!("{DIM}$ {}{DIM:#}\n{text}", words.join(" ")))?;
+            return Ok(is_success);
+        };
+        // With those that it needs, if cargo leaves it as it is otherwise. If the lock file does not have it, the
+        // other one is next.
+        for more in [&[][..], &["--recursive"]] {
+            let mut first = ["cargo", "update", "-p", &package].map(str::to_owned).to_vec();
+            first.extend(more.iter().map(|it| (*it).to_owned()));
+            if project::is_due(folder, &first)? {
+                let (_, text) = cargo(&first, folder)?;
+                ui.aside(&format!("{DIM}$ {}{DIM:#}\n{text}", first.join(" ")))?;
+            }
+        }
+        updated.push(package);
+    }
+}
+
+/// Runs a command. Returns whether it succeeded, and what it wrote to standard error.
+fn cargo(words: &[String], folder: &Path) -> Result<(bool, String)> {
+    let [program, arguments @ ..] = words else { return Ok((true, String::new())) };
+    let output = Command::new(program).args(arguments).current_dir(folder).output();
+    let output = output.with_context(|| format!("cannot run {}", words.join(" ")))?;
+    Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
 fn show(ui: &mut Ui, plan: &Plan, is_written: bool) -> Result<()> {
