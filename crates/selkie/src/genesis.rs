@@ -8,11 +8,14 @@ use selkie_bank::{BlockEnd, Genesis, Head, MAINNET_STAKE, Options, Step};
 use selkie_builtins::environment;
 use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{BlockhashQueue, Environment, EpochStake, Rules, Sysvars};
+use solana_account::AccountSharedData;
+use solana_pubkey::Pubkey;
 
 use crate::{
     history::{CAPACITY_DEFAULT, History},
     journal::{Journal, State},
     store::Accounts,
+    svm::Svm,
 };
 
 /// The first slot, whose parent is the genesis block in slot 0.
@@ -26,7 +29,39 @@ pub(crate) fn state() -> State {
 
 fn make() -> State {
     let stake = EpochStake { total: MAINNET_STAKE, ..EpochStake::default() };
-    let genesis = selkie_bank::State::genesis(&Genesis { stake, ..Genesis::default() });
+    state_of(&Genesis { stake, ..Genesis::default() }, [])
+}
+
+impl Svm {
+    /// Creates a chain that begins with these features, this epoch schedule and these accounts, those of
+    /// mainnet's programs besides. What a genesis does not say is as in [`Svm::new`]; stakes and vote
+    /// accounts among the accounts count from epoch 0 on.
+    ///
+    /// ```
+    /// use selkie::{EpochSchedule, Genesis, Svm};
+    ///
+    /// let schedule = EpochSchedule::custom(64, 64, false);
+    /// let mut svm = Svm::from_genesis(&Genesis { schedule, ..Genesis::default() }, []);
+    /// svm.warp_to_slot(64)?;
+    /// assert_eq!((svm.epoch(), svm.stake_history().get(0).unwrap().effective), (1, 0));
+    /// # Ok::<(), selkie::WarpError>(())
+    /// ```
+    #[must_use]
+    pub fn from_genesis(
+        genesis: &Genesis,
+        accounts: impl IntoIterator<Item = (Pubkey, AccountSharedData)>,
+    ) -> Self {
+        Self::of(state_of(genesis, accounts))
+    }
+}
+
+/// Returns the state in slot 1, after the block of the genesis.
+fn state_of(
+    genesis: &Genesis,
+    more: impl IntoIterator<Item = (Pubkey, AccountSharedData)>,
+) -> State {
+    let mut genesis = selkie_bank::State::genesis(genesis);
+    more.into_iter().for_each(|(key, account)| genesis.set_account(key, account));
     let head = Head::of(&genesis, &Options::default());
     let mut accounts = Accounts::default();
     accounts.set_programs(WellKnownAccountSet::all());

@@ -22,7 +22,7 @@ use crate::{
     account_error::AccountError,
     check::Check,
     genesis,
-    journal::{Journal, Snapshot, SnapshotError},
+    journal::{Journal, Snapshot, SnapshotError, State},
     names::Given,
     origin::Origins,
     receipt::{Evidence, FailedTransaction, Receipt, Stage},
@@ -133,8 +133,13 @@ impl Svm {
     /// Creates a chain with mainnet's settings.
     #[must_use]
     pub fn new() -> Self {
+        Self::of(genesis::state())
+    }
+
+    /// Creates a chain in this state.
+    pub(crate) fn of(state: State) -> Self {
         Self {
-            journal: Journal::new(genesis::state()),
+            journal: Journal::new(state),
             programs: Arc::new(ProgramCache::new()),
             workspaces: WorkspacePool::default(),
             engine: Engine::default(),
