@@ -256,7 +256,11 @@ fn manifests(repository: &Repository) -> impl Iterator<Item = (&str, &str)> {
 /// Versions of dependencies are only in the workspace's manifest, but for packages that exist for the sake of
 /// other versions.
 fn versions_are_shared(repository: &Repository) -> Vec<String> {
-    const OTHERS: [&str; 2] = ["compat/convert-3/Cargo.toml", "compat/litesvm-3/Cargo.toml"];
+    const OTHERS: &[&str] = &[
+        "compat/convert-3/Cargo.toml",
+        "compat/litesvm-3/Cargo.toml",
+        "compat/program-test-3/Cargo.toml",
+    ];
     find(manifests(repository).filter(|(path, _)| !OTHERS.contains(path)), |line| {
         let (name, value) = line.split_once(" = ")?;
         let value = value.trim_start();

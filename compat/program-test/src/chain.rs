@@ -109,7 +109,8 @@ impl Chain {
     pub(crate) fn check_locks(&self, transaction: &VersionedTransaction) -> TransactionResult<()> {
         let message = &transaction.message;
         let lookups = message.address_table_lookups().unwrap_or_default();
-        let looked_up = lookups.iter().map(|it| it.writable_indexes.len() + it.readonly_indexes.len());
+        let looked_up =
+            lookups.iter().map(|it| it.writable_indexes.len() + it.readonly_indexes.len());
         let locks = message.static_account_keys().len() + looked_up.sum::<usize>();
         match self.account_locks_max {
             Some(max) if locks > max => Err(TransactionError::TooManyAccountLocks),
@@ -165,7 +166,7 @@ impl Chain {
         let schedule = self.svm.epoch_schedule();
         let epoch = schedule.get_epoch(self.slot);
         if (before.slot, before.epoch) != (self.slot, epoch) {
-            self.svm.set_clock(&Clock { slot: self.slot, epoch, ..before.clone() });
+            self.svm.set_clock(&Clock { slot: self.slot, epoch, ..before });
         }
         self.svm.skip_to_slot(slot).expect("the slot is later");
         let time = before.unix_timestamp;

@@ -110,7 +110,12 @@ impl BanksClient {
         if let Some(Err(err)) = simulation.result {
             let Some(details) = simulation.simulation_details else { return Err(err.into()) };
             let TransactionSimulationDetails { logs, units_consumed, return_data, .. } = details;
-            return Err(BanksClientError::SimulationError { err, logs, units_consumed, return_data });
+            return Err(BanksClientError::SimulationError {
+                err,
+                logs,
+                units_consumed,
+                return_data,
+            });
         }
         Ok(self.process(transaction)?)
     }

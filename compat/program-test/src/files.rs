@@ -9,7 +9,7 @@ use std::{
 const OUT_FOLDERS: [&str; 2] = ["BPF_OUT_DIR", "SBF_OUT_DIR"];
 
 /// Returns the folder that `cargo test-sbf` and others set.
-pub(crate) fn out_folder() -> Option<PathBuf> {
+fn out_folder() -> Option<PathBuf> {
     OUT_FOLDERS.into_iter().find_map(env::var_os).map(PathBuf::from)
 }
 

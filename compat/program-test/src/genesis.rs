@@ -83,7 +83,10 @@ fn system(lamports: u64) -> Account {
 }
 
 /// The accounts of active features, `Some(slot)` as bincode encodes it.
-fn of_features(features: FeatureSet, rent: &selkie::Rent) -> impl Iterator<Item = (Address, Account)> {
+fn of_features(
+    features: FeatureSet,
+    rent: &selkie::Rent,
+) -> impl Iterator<Item = (Address, Account)> {
     let data = vec![1, 0, 0, 0, 0, 0, 0, 0, 0];
     let lamports = rent.minimum_balance(data.len());
     let account = Account { lamports, data, owner: feature::ID, ..Account::default() };

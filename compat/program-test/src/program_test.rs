@@ -17,7 +17,7 @@ use crate::{
     client::BanksClient,
     context::ProgramTestContext,
     features::active,
-    files::{find_file, out_folder, read_file},
+    files::{find_file, read_file},
     genesis::{self, GenesisConfig},
 };
 
@@ -34,29 +34,14 @@ enum Added {
     Upgradeable(Address, PathBuf),
 }
 
-/// A test that is being prepared: programs, accounts, features.
-#[derive(Debug)]
+/// A test that is being prepared: programs, accounts, features. By default it has no programs but mainnet's.
+#[derive(Default, Debug)]
 pub struct ProgramTest {
     added: Vec<Added>,
     genesis_accounts: Vec<(Address, Account)>,
     compute_max_units: Option<u64>,
     account_locks_max: Option<usize>,
     deactivated: Vec<Address>,
-    prefer_bpf: bool,
-}
-
-impl Default for ProgramTest {
-    /// Creates a test without programs but those of mainnet.
-    fn default() -> Self {
-        Self {
-            added: Vec::new(),
-            genesis_accounts: Vec::new(),
-            compute_max_units: None,
-            account_locks_max: None,
-            deactivated: Vec::new(),
-            prefer_bpf: out_folder().is_some(),
-        }
-    }
 }
 
 impl ProgramTest {
@@ -76,9 +61,7 @@ impl ProgramTest {
     }
 
     /// Accepted, and without effect: programs always run from their `.so` files.
-    pub fn prefer_bpf(&mut self, prefer_bpf: bool) {
-        self.prefer_bpf = prefer_bpf;
-    }
+    pub fn prefer_bpf(&mut self, _: bool) {}
 
     /// Sets the compute unit limit of every transaction, whatever it requests.
     pub fn set_compute_max_units(&mut self, compute_max_units: u64) {
@@ -193,7 +176,8 @@ impl ProgramTest {
         let accounts = accounts.map(|(address, account)| (address, to_account(account).into()));
         let svm = genesis::start(&config, active(&self.deactivated), accounts);
         let limit = self.compute_max_units;
-        let budget = limit.map(|compute_unit_limit| ComputeBudget { compute_unit_limit, heap_bytes: HEAP_BYTES });
+        let budget = limit
+            .map(|compute_unit_limit| ComputeBudget { compute_unit_limit, heap_bytes: HEAP_BYTES });
         let mut chain = Chain::new(svm.with_transaction_budget(budget), self.account_locks_max);
         for added in self.added {
             match added {

@@ -81,7 +81,9 @@ async fn errors_are_those_of_the_transaction() {
     let simulated = error.unwrap();
     let error = client.process_transaction(transaction).await.unwrap_err();
     assert_eq!(error.unwrap(), simulated);
-    assert!(matches!(TransportError::from(error), TransportError::TransactionError(it) if it == simulated));
+    assert!(
+        matches!(TransportError::from(error), TransportError::TransactionError(it) if it == simulated)
+    );
     let poor = Keypair::new();
     let refused = signed(&poor, &[], context.last_blockhash);
     let refused = client.process_transaction(refused).await.unwrap_err();
@@ -110,12 +112,15 @@ async fn programs_run_with_the_limits_of_the_test() {
         test.add_account(id, program.clone());
         limit.into_iter().for_each(|it| test.set_compute_max_units(it));
         let (client, payer, blockhash) = test.start().await;
-        let transaction = signed(&payer, &[instruction.clone()], blockhash);
+        let transaction = signed(&payer, core::slice::from_ref(&instruction), blockhash);
         let simulated = client.simulate_transaction(transaction.clone()).await.unwrap();
         let details = simulated.simulation_details.unwrap();
         let done = client.process_transaction_with_metadata(transaction).await.unwrap();
         let metadata = done.metadata.unwrap();
-        assert_eq!((simulated.result, details.logs), (Some(done.result.clone()), metadata.log_messages));
+        assert_eq!(
+            (simulated.result, details.logs),
+            (Some(done.result.clone()), metadata.log_messages)
+        );
         assert_eq!(done.result.is_ok(), limit.is_none());
         assert_eq!(metadata.compute_units_consumed == 100, limit.is_some());
     }

@@ -15,7 +15,6 @@ use crate::{
     history::{CAPACITY_DEFAULT, History},
     journal::{Journal, State},
     store::Accounts,
-    svm::Svm,
 };
 
 /// The first slot, whose parent is the genesis block in slot 0.
@@ -32,31 +31,8 @@ fn make() -> State {
     state_of(&Genesis { stake, ..Genesis::default() }, [])
 }
 
-impl Svm {
-    /// Creates a chain that begins with these features, this epoch schedule and these accounts, those of
-    /// mainnet's programs besides. What a genesis does not say is as in [`Svm::new`]; stakes and vote
-    /// accounts among the accounts count from epoch 0 on.
-    ///
-    /// ```
-    /// use selkie::{EpochSchedule, Genesis, Svm};
-    ///
-    /// let schedule = EpochSchedule::custom(64, 64, false);
-    /// let mut svm = Svm::from_genesis(&Genesis { schedule, ..Genesis::default() }, []);
-    /// svm.warp_to_slot(64)?;
-    /// assert_eq!((svm.epoch(), svm.stake_history().get(0).unwrap().effective), (1, 0));
-    /// # Ok::<(), selkie::WarpError>(())
-    /// ```
-    #[must_use]
-    pub fn from_genesis(
-        genesis: &Genesis,
-        accounts: impl IntoIterator<Item = (Pubkey, AccountSharedData)>,
-    ) -> Self {
-        Self::of(state_of(genesis, accounts))
-    }
-}
-
 /// Returns the state in slot 1, after the block of the genesis.
-fn state_of(
+pub(crate) fn state_of(
     genesis: &Genesis,
     more: impl IntoIterator<Item = (Pubkey, AccountSharedData)>,
 ) -> State {
