@@ -208,8 +208,10 @@ pub struct StakeAccounts {
     pub(crate) stakes: Vec<StakeAccount>,
     /// The vote accounts, and their lamports.
     pub(crate) votes: BTreeMap<Pubkey, (VoteAccount, u64)>,
-    /// The vote accounts that count.
+    /// The vote accounts that count, if not all do.
     voters: BTreeSet<Pubkey>,
+    /// Whether vote accounts need a ticket to count ([`Feature::ValidatorAdmissionTicket`]).
+    needs_tickets: bool,
     is_fixed_point: bool,
 }
 
@@ -229,8 +231,8 @@ impl StakeAccounts {
     ///
     /// A vote account counts in `sol_get_epoch_stake` if it has a BLS key, is rent-exempt, and can pay
     /// for its `admission` to an epoch, in lamports, besides what its delegators are still to receive
-    /// (agave: `clone_and_filter_for_vat`, SIMD-0357, SIMD-0123). In the stake history all delegations
-    /// count.
+    /// (agave: `clone_and_filter_for_vat`, SIMD-0357, SIMD-0123). Without
+    /// [`Feature::ValidatorAdmissionTicket`] all do. In the stake history all delegations count.
     #[must_use]
     pub fn new<'a>(
         accounts: impl IntoIterator<Item = (&'a Pubkey, &'a AccountSharedData)>,
@@ -243,6 +245,7 @@ impl StakeAccounts {
             stakes: Vec::new(),
             votes: BTreeMap::new(),
             voters: BTreeSet::new(),
+            needs_tickets: features.has(Feature::ValidatorAdmissionTicket),
             is_fixed_point: features.has(Feature::UpgradeBpfStakeProgramToV5_1),
         };
         for (key, account) in accounts {
@@ -385,6 +388,9 @@ impl StakeAccounts {
     /// Returns the vote accounts that are admitted to an epoch, with their stake.
     pub(crate) fn admitted(&self, epoch: u64, history: &StakeHistory) -> BTreeMap<Pubkey, u64> {
         let mut voters = self.delegated(epoch, history);
+        if !self.needs_tickets {
+            return voters;
+        }
         voters.retain(|voter, stake| *stake > 0 && self.voters.contains(voter));
         keep_largest(&mut voters, VOTE_ACCOUNTS_MAX);
         voters

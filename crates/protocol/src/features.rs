@@ -110,6 +110,8 @@ macro_rules! for_each_feature {
                 "commissions of vote accounts may change at any time, with effect an epoch later (SIMD-0249)";
             BlsPubkeyManagementInVoteAccount = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: 431_568_000,
                 "vote accounts have BLS keys, and vote instructions no longer have a builtin's compute unit limit (SIMD-0387)";
+            ValidatorAdmissionTicket = "VAT9huvhPjRN9cyrPytq9rwvEJ3J4ADtjdncgZRyANJ", mainnet: 434_592_000,
+                "only the 2000 vote accounts with the most stake, of those with a BLS key, count and earn (SIMD-0357)";
             CommissionRateInBasisPoints = "Eg7tXEwMZzS98xaZ1YHUbdRHsaYZiCsSaR6sKgxreoaj", mainnet: 433_296_000,
                 "commissions of vote accounts in basis points (SIMD-0291)";
             CustomCommissionCollector = "3HcSrCTGXTUnrTueHi4DAwNuMxZSsm5xui2Ax3mgxHqf", mainnet: 445_392_000,

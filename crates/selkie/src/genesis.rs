@@ -8,6 +8,8 @@ use selkie_bank::{BlockEnd, Genesis, Head, MAINNET_STAKE, Options, Step};
 use selkie_builtins::environment;
 use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{BlockhashQueue, Environment, EpochStake, Rules, Sysvars};
+use solana_account::AccountSharedData;
+use solana_pubkey::Pubkey;
 
 use crate::{
     history::{CAPACITY_DEFAULT, History},
@@ -26,7 +28,16 @@ pub(crate) fn state() -> State {
 
 fn make() -> State {
     let stake = EpochStake { total: MAINNET_STAKE, ..EpochStake::default() };
-    let genesis = selkie_bank::State::genesis(&Genesis { stake, ..Genesis::default() });
+    state_of(&Genesis { stake, ..Genesis::default() }, [])
+}
+
+/// Returns the state in slot 1, after the block of the genesis.
+pub(crate) fn state_of(
+    genesis: &Genesis,
+    more: impl IntoIterator<Item = (Pubkey, AccountSharedData)>,
+) -> State {
+    let mut genesis = selkie_bank::State::genesis(genesis);
+    more.into_iter().for_each(|(key, account)| genesis.set_account(key, account));
     let head = Head::of(&genesis, &Options::default());
     let mut accounts = Accounts::default();
     accounts.set_programs(WellKnownAccountSet::all());

@@ -84,7 +84,7 @@ mod time;
 pub mod token;
 mod trap;
 
-pub use selkie_bank::{RUNTIME_ACCOUNTS, alpenglow};
+pub use selkie_bank::{Genesis, RUNTIME_ACCOUNTS, alpenglow};
 pub use selkie_case::{self as case, Case, Expected, Recorded, Replay, ReplayError};
 pub use selkie_layout as layout;
 pub use selkie_programs::{self as programs, program_data_key};

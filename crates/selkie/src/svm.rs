@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use selkie_bank::time::SLOT_MILLISECONDS;
+use selkie_bank::{Genesis, time::SLOT_MILLISECONDS};
 use selkie_case::{INSTRUCTION_BUDGET, Input};
 use selkie_svm::{
     AccountStore, ComputeBudget, Engine, Environment, Inspector, MessageId, Processed,
@@ -22,7 +22,7 @@ use crate::{
     account_error::AccountError,
     check::Check,
     genesis,
-    journal::{Journal, Snapshot, SnapshotError},
+    journal::{Journal, Snapshot, SnapshotError, State},
     names::Given,
     origin::Origins,
     receipt::{Evidence, FailedTransaction, Receipt, Stage},
@@ -133,8 +133,34 @@ impl Svm {
     /// Creates a chain with mainnet's settings.
     #[must_use]
     pub fn new() -> Self {
+        Self::of(genesis::state())
+    }
+
+    /// Creates a chain that begins with these features, this epoch schedule and these accounts, those of
+    /// mainnet's programs besides. What a genesis does not say is as in [`Svm::new`]; stakes and vote
+    /// accounts among the accounts count from epoch 0 on.
+    ///
+    /// ```
+    /// use selkie::{EpochSchedule, Genesis, Svm};
+    ///
+    /// let schedule = EpochSchedule::custom(64, 64, false);
+    /// let mut svm = Svm::from_genesis(&Genesis { schedule, ..Genesis::default() }, []);
+    /// svm.warp_to_slot(64)?;
+    /// assert_eq!((svm.epoch(), svm.stake_history().get(0).unwrap().effective), (1, 0));
+    /// # Ok::<(), selkie::WarpError>(())
+    /// ```
+    #[must_use]
+    pub fn from_genesis(
+        genesis: &Genesis,
+        accounts: impl IntoIterator<Item = (Pubkey, AccountSharedData)>,
+    ) -> Self {
+        Self::of(genesis::state_of(genesis, accounts))
+    }
+
+    /// Creates a chain in this state.
+    pub(crate) fn of(state: State) -> Self {
         Self {
-            journal: Journal::new(genesis::state()),
+            journal: Journal::new(state),
             programs: Arc::new(ProgramCache::new()),
             workspaces: WorkspacePool::default(),
             engine: Engine::default(),

@@ -126,13 +126,59 @@ impl Svm {
         if passed == 0 {
             return Ok(());
         }
-        let head = self.head();
-        let end = head.derived_end();
-        self.journal.end(&head, end.blockhash);
         let step =
             Step { between: Between::Empty, distribution: Distribution::AtOnce, ..Step::default() };
-        self.journal.advance(&head, end, slot, &step);
+        self.step_to(slot, &self.head(), &step);
         Ok(())
+    }
+
+    /// Advances to a later slot as a cluster does on which the slots between were skipped: blockhashes stay
+    /// recent, and the rewards of an epoch that ends are distributed in the blocks after the first one of
+    /// the next epoch. Until then the `EpochRewards` sysvar is active, and the stake program refuses most
+    /// instructions; to skip more slots in that time makes these blocks first.
+    ///
+    /// ```
+    /// use selkie::{Genesis, Svm};
+    ///
+    /// let mut svm = Svm::from_genesis(&Genesis { is_alpenglow: false, ..Genesis::default() }, []);
+    /// let blockhash = svm.latest_blockhash();
+    /// svm.skip_to_slot(432_000)?;
+    /// assert!(svm.is_blockhash_valid(&blockhash) && svm.is_paying_rewards());
+    /// svm.skip_to_slot(432_001)?;
+    /// assert!(!svm.is_paying_rewards());
+    /// # Ok::<(), selkie::WarpError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the slot is not later than the current one.
+    pub fn skip_to_slot(&mut self, slot: u64) -> Result<(), WarpError> {
+        let mut now = self.slot();
+        if slot <= now {
+            return Err(WarpError { slot, now });
+        }
+        while now < slot {
+            let paying = self.is_paying_rewards();
+            now = if paying { now.saturating_add(1) } else { slot };
+            // The height stays the slot.
+            let mut head = self.head();
+            head.block_height = now.saturating_sub(1);
+            self.step_to(now, &head, &Step::default());
+        }
+        Ok(())
+    }
+
+    /// Returns whether rewards of the last epoch are still to be distributed ([`Svm::skip_to_slot`]).
+    #[must_use]
+    pub fn is_paying_rewards(&self) -> bool {
+        // The last byte of the sysvar says whether it is active.
+        self.sysvar(&sysvar::epoch_rewards::ID).and_then(<[u8]>::last) == Some(&1)
+    }
+
+    /// Ends the slot of `head`, and goes on to a later one.
+    fn step_to(&mut self, slot: u64, head: &Head, step: &Step) {
+        let end = head.derived_end();
+        self.journal.end(head, end.blockhash);
+        self.journal.advance(head, end, slot, step);
     }
 
     /// Lets *alpenclock* show the second of the clock, and the part of it that has passed after slots of

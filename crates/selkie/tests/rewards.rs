@@ -2,7 +2,8 @@
 //! over five epochs.
 
 use selkie::{
-    Account, AccountMeta, Instruction, InstructionError, Pubkey, Signer, Svm, ids, keypair,
+    Account, AccountMeta, Feature, Instruction, InstructionError, Pubkey, Signer, Svm,
+    TransactionError, alpenglow, ids, keypair,
 };
 
 const SOL: u64 = 1_000_000_000;
@@ -114,6 +115,26 @@ fn a_validator_that_votes_in_every_slot_earns_its_share_of_the_inflation() {
     // 8 % a year of the stake in an epoch of a day, to a thousandth.
     let expected = 1_000_000 * SOL / 100 * 8 / 365;
     assert!(reward.abs_diff(expected) < expected / 500, "{reward} {expected}");
+}
+
+/// SIMD-0357; `solana-runtime` 3.1 rewards all vote accounts.
+#[test]
+fn vote_accounts_need_a_bls_key_once_the_gate_of_tickets_is_active() {
+    for is_active in [true, false] {
+        let mut svm = Svm::new().with_alpenglow(false);
+        if !is_active {
+            svm.deactivate_feature(Feature::ValidatorAdmissionTicket);
+        }
+        let vote = vote_account(&mut svm, "vote", 0);
+        let mut account = svm.account(&vote).unwrap();
+        account.data[144] = 0;
+        svm.set_account(vote, account).unwrap();
+        let stake = stake_account(&mut svm, "stake", &vote, 100 * SOL);
+        svm.warp_to_epoch(1).unwrap();
+        svm.increment_vote_account_credits(&vote, 1).unwrap();
+        svm.warp_to_epoch(2).unwrap();
+        assert_eq!(number(&svm, &stake, 156) == 100 * SOL, is_active);
+    }
 }
 
 #[test]
