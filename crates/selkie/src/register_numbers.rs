@@ -26,10 +26,10 @@ impl Numbers {
         if last.transaction == 0 {
             remove_numbered(folder)?;
         }
-        last.transaction += 1;
+        last.transaction = last.transaction.saturating_add(1);
         let transaction = last.transaction;
         let mut next = || {
-            last.invocation += 1;
+            last.invocation = last.invocation.saturating_add(1);
             format!("{:04}__tx{transaction}", last.invocation)
         };
         Ok((0..invocations).map(|_| next()).collect())
