@@ -2,8 +2,7 @@
 //! over five epochs.
 
 use selkie::{
-    Account, AccountMeta, Feature, Instruction, InstructionError, Pubkey, Signer, Svm,
-    TransactionError, alpenglow, ids, keypair,
+    Account, AccountMeta, Feature, Instruction, InstructionError, Pubkey, Signer, Svm, ids, keypair,
 };
 
 const SOL: u64 = 1_000_000_000;
