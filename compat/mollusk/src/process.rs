@@ -41,10 +41,10 @@ impl Mollusk {
             resulting_accounts,
             #[cfg(feature = "inner-instructions")]
             inner_instructions: outcome.inner_instructions().into_iter().next().unwrap_or_default(),
-            #[cfg(feature = "inner-instructions")]
-            message: Some(outcome.message.clone()),
             #[cfg(feature = "cpi-compute-units")]
             cpi_compute_units: outcome.cpi_compute_units().into_iter().next().unwrap_or_default(),
+            #[cfg(feature = "inner-instructions")]
+            message: Some(outcome.message),
         }
     }
 
@@ -89,10 +89,10 @@ impl Mollusk {
             resulting_accounts,
             #[cfg(feature = "inner-instructions")]
             inner_instructions: outcome.inner_instructions(),
-            #[cfg(feature = "inner-instructions")]
-            message: Some(outcome.message.clone()),
             #[cfg(feature = "cpi-compute-units")]
             cpi_compute_units: outcome.cpi_compute_units(),
+            #[cfg(feature = "inner-instructions")]
+            message: Some(outcome.message),
         }
     }
 
