@@ -17,7 +17,7 @@
 ;     4  the deadline has not passed
 
 .equ LOCKUP_LEN, 40
-.equ BENEFICIARY, 8    ; behind the deadline
+.equ BENEFICIARY, 8  ; behind the deadline
 
 ; r1 points to the serialized input. This directive defines the offsets of its fields.
 .accounts 2, LOCKUP_LEN, 0
@@ -49,7 +49,7 @@ entrypoint:
     ldxdw r3, [r1 + ACCT1_KEY + 24]
     jne r2, r3, wrong_beneficiary
 
-    mov64 r6, r1                       ; the syscall changes r1 to r5
+    mov64 r6, r1  ; the syscall changes r1 to r5
     mov64 r1, r10
     add64 r1, CLOCK
     call sol_get_clock_sysvar
@@ -60,7 +60,7 @@ entrypoint:
     ; The runtime lets a program take lamports only from accounts that it owns.
     ldxdw r2, [r6 + ACCT0_LAMPORTS]
     ldxdw r3, [r6 + ACCT1_LAMPORTS]
-    add64 r3, r2                       ; there are fewer lamports than 2^64
+    add64 r3, r2  ; there are fewer lamports than 2^64
     stxdw [r6 + ACCT1_LAMPORTS], r3
     mov64 r2, 0
     stxdw [r6 + ACCT0_LAMPORTS], r2
