@@ -1,7 +1,7 @@
 //! A shop in Anchor 0.32, with the constraints that `anchor-market` does without: mints and token
 //! accounts that the program creates, extensions, `zero`, `address`, `owner`, `seeds::program`,
-//! `rent_exempt`, accounts that are read lazily, and calls of a program that is only known by its
-//! interface description.
+//! `rent_exempt`, accounts that are read lazily, zero-copy accounts with integers of 128 bits, and calls
+//! of a program that is only known by its interface description.
 use anchor_lang::prelude::*;
 use anchor_spl::{
     associated_token::AssociatedToken,
@@ -97,6 +97,17 @@ pub mod anchor_shop {
         token_interface::freeze_account(CpiContext::new_with_signer(tokens, accounts, signers))
     }
 
+    /// Enters what came in, or with a minus what went out, into the ledger.
+    pub fn enter(ctx: Context<Enter>, lamports: i64) -> Result<()> {
+        let mut ledger = ctx.accounts.ledger.load_mut()?;
+        ledger.entries += 1;
+        ledger.moved += u128::from(lamports.unsigned_abs());
+        ledger.largest = ledger.largest.max(lamports.unsigned_abs());
+        ledger.balance.last = lamports;
+        ledger.balance.lamports += i128::from(lamports);
+        Ok(())
+    }
+
     /// Only looks.
     pub fn audit(ctx: Context<Audit>) -> Result<u64> {
         let catalogue = ctx.accounts.catalogue.load()?;
@@ -136,6 +147,29 @@ pub struct Catalogue {
     pub count: u64,
     pub items: [Item; 1_000],
 }
+
+/// Integers of 128 bits are aligned to eight bytes, so this has no padding, which `Pod` would refuse.
+#[account(zero_copy)]
+pub struct Ledger {
+    pub entries: u64,
+    pub moved: u128,
+    pub largest: u64,
+    pub balance: Balance,
+}
+
+#[zero_copy]
+pub struct Balance {
+    pub last: i64,
+    pub lamports: i128,
+}
+
+const _: () = {
+    use core::mem::{align_of, offset_of, size_of};
+    assert!(size_of::<Ledger>() == 56 && align_of::<Ledger>() == 8);
+    assert!(offset_of!(Ledger, entries) == 0 && offset_of!(Ledger, moved) == 8);
+    assert!(offset_of!(Ledger, largest) == 24 && offset_of!(Ledger, balance) == 32);
+    assert!(size_of::<Balance>() == 24 && offset_of!(Balance, lamports) == 8);
+};
 
 #[derive(Accounts)]
 pub struct SetUp<'info> {
@@ -208,6 +242,15 @@ pub struct Redeem<'info> {
     pub purse: InterfaceAccount<'info, TokenAccount>,
     pub buyer: Signer<'info>,
     pub token_program: Program<'info, Token2022>,
+}
+
+#[derive(Accounts)]
+pub struct Enter<'info> {
+    #[account(seeds = [b"shop"], bump = shop.bump, has_one = keeper @ ShopError::Keeper)]
+    pub shop: Account<'info, Shop>,
+    #[account(mut)]
+    pub ledger: AccountLoader<'info, Ledger>,
+    pub keeper: Signer<'info>,
 }
 
 #[derive(Accounts)]

@@ -90,6 +90,18 @@ impl Shop {
         }
     }
 
+    fn enter(&self, ledger: Address, lamports: i64) -> Instruction {
+        Instruction {
+            program_id: ID,
+            accounts: vec![
+                AccountMeta::new_readonly(self.shop, false),
+                AccountMeta::new(ledger, false),
+                AccountMeta::new_readonly(self.keeper, true),
+            ],
+            data: anchor_data("enter", &[&lamports.to_le_bytes()]),
+        }
+    }
+
     /// `theirs` is to be an account of `program`.
     fn audit(
         &self,
@@ -116,9 +128,22 @@ impl Shop {
 /// Puts a counter in place: its authority is a derived address, which cannot create it.
 fn put_counter(world: &mut World, address: Address, authority: &Address) {
     let data = [&discriminator("account", "Counter")[..], authority.as_ref(), &[0; 8]].concat();
+    put(world, address, ANCHOR_ID, data);
+}
+
+fn put(world: &mut World, address: Address, owner: Address, data: Vec<u8>) {
     let lamports = world.svm.minimum_balance_for_rent_exemption(data.len());
-    let account = Account { lamports, data, owner: ANCHOR_ID, ..Account::default() };
+    let account = Account { lamports, data, owner, ..Account::default() };
     world.svm.set_account(address, account).unwrap();
+}
+
+/// The data of a ledger as the official toolchain lays it out, which aligns integers of 128 bits to
+/// eight bytes: `moved` is at 8 behind the discriminator, `largest` at 24, `last` at 32 and `lamports` at
+/// 40, of 56.
+fn ledger(entries: u64, moved: u128, largest: u64, last: i64, lamports: i128) -> Vec<u8> {
+    let numbers = [&entries.to_le_bytes()[..], &moved.to_le_bytes(), &largest.to_le_bytes()];
+    let balance = [&last.to_le_bytes()[..], &lamports.to_le_bytes()];
+    [&discriminator("account", "Ledger")[..], &numbers.concat(), &balance.concat()].concat()
 }
 
 #[test]
@@ -164,6 +189,13 @@ fn sells_vouchers() {
     assert_eq!((world.tokens(&purse), world.data(&purse)[108]), (11, 2));
     // The token program's error of a frozen account.
     world.fail("frozen", &[shop.redeem()], &[buyer], 17);
+
+    let book = key(9).pubkey();
+    put(&mut world, book, ID, ledger(3, u128::from(u64::MAX), 40, -40, -2));
+    world.pass("enter", &[shop.enter(book, 30)], &[]);
+    assert_eq!(world.data(&book), ledger(4, (1 << 64) + 29, 40, 30, 28));
+    world.pass("enter a loss", &[shop.enter(book, -50)], &[]);
+    assert_eq!(world.data(&book), ledger(5, (1 << 64) + 79, 50, -50, -22));
 
     let auditor = key(8);
     let audit = |auditor: &Keypair, theirs: Address| {
