@@ -1,5 +1,5 @@
 //! The API of `anchor-v2-testing` on Selkie: `svm()` is a [`litesvm::LiteSVM`], which with the feature `profile` writes
-//! the registers of each test for `anchor test --profile` and `anchor debugger`.
+//! the registers of each test for `anchor test --profile`.
 //!
 //! Those of the test `a::b` go to `a__b` in the folder `ANCHOR_PROFILE_DIR`, and without that variable in
 //! `target/anchor-v2-profile`. (`anchor-v2-testing` 0.1, `src/profile.rs`, at af7f7aad.)
