@@ -18,8 +18,7 @@ struct Last {
 
 impl Numbers {
     /// Returns the beginnings of the names of a transaction's files: `0003__tx2` is that of the third invocation of a
-    /// program, which is in the second transaction. The first
-    /// removes those of an earlier run.
+    /// program, which is in the second transaction. The first transaction removes files of an earlier run.
     pub(crate) fn next(&self, folder: &Path, invocations: usize) -> io::Result<Vec<String>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         fs::create_dir_all(folder)?;

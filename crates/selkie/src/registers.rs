@@ -296,10 +296,7 @@ impl RegisterFiles {
         };
         if let Some(folder) = &self.folder {
             let traces: Vec<_> = traces.ended.iter().filter(passes).collect();
-            let written = match &self.numbers {
-                None => self.write_all(folder, &traces, accounts),
-                Some(numbers) => write_numbered(folder, numbers, &traces, accounts),
-            };
+            let written = self.write_all(folder, &traces, accounts);
             written.unwrap_or_else(|error| cannot_write(folder, &error));
         }
     }
@@ -312,43 +309,31 @@ impl RegisterFiles {
     ) -> io::Result<()> {
         let mut programs = BTreeMap::new();
         fs::create_dir_all(folder)?;
-        for trace in traces {
+        let names = match &self.numbers {
+            Some(numbers) if !traces.is_empty() => numbers.next(folder, traces.len())?,
+            _ => Vec::new(),
+        };
+        let write = if self.numbers.is_some() { replace } else { write_once };
+        for (index, trace) in traces.iter().enumerate() {
             let program = programs.entry(trace.program);
             let (program, hash) = program.or_insert_with(|| program_of(&trace.program, accounts));
             let text = program.as_ref().map_or(&[][..], |it| it.executable().text());
-            let files = trace.files(text, hash);
+            let files = match names.get(index) {
+                Some(name) => trace.named_files(name, trace.registers(), text, hash),
+                None => trace.files(text, hash),
+            };
             if self.disassembles
                 && let (Some(program), [(name, _), ..]) = (program, &files)
             {
                 let path = folder.join(name).with_extension("trace");
-                write_once(&path, listing(trace, program).as_bytes())?;
+                write(&path, listing(trace, program).as_bytes())?;
             }
             for (name, bytes) in files {
-                write_once(&folder.join(name), &bytes)?;
+                write(&folder.join(name), &bytes)?;
             }
         }
         Ok(())
     }
-}
-
-/// Writes the files of a transaction, unless it executed no program.
-fn write_numbered(
-    folder: &Path,
-    numbers: &Numbers,
-    traces: &[&RegisterTrace],
-    accounts: &impl AccountStore,
-) -> io::Result<()> {
-    if traces.is_empty() {
-        return Ok(());
-    }
-    for (trace, name) in traces.iter().zip(numbers.next(folder, traces.len())?) {
-        let (program, hash) = program_of(&trace.program, accounts);
-        let text = program.as_ref().map_or(&[][..], |it| it.executable().text());
-        for (name, bytes) in trace.named_files(&name, trace.registers(), text, &hash) {
-            replace(&folder.join(name), &bytes)?;
-        }
-    }
-    Ok(())
 }
 
 fn cannot_write(folder: &Path, error: &io::Error) -> ! {

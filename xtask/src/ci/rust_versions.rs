@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    process::Command,
 };
 
 use anyhow::{Context as _, Result, ensure};
@@ -28,12 +29,17 @@ pub(super) fn run(_: &Setting) -> Result<()> {
         let metadata: Value = serde_json::from_slice(&output(cargo.current_dir(&folder))?.stdout)?;
         for (version, packages) in by_version(&metadata)? {
             say(&format!("Rust {version}: {}", Vec::from_iter(packages.iter().copied()).join(" ")));
-            let toolchain = format!("{version}.0");
-            let mut rustup = std::process::Command::new("rustup");
+            let is_exact = version.matches('.').count() == 2;
+            let toolchain = if is_exact { version.to_owned() } else { format!("{version}.0") };
+            let mut rustup = Command::new("rustup");
             rustup.args(["toolchain", "install", &toolchain, "--profile", "minimal"]);
             ensure!(succeeds(&mut rustup), "Rust {toolchain} cannot be installed");
-            let mut check = cargo_command();
-            check.args(["check", "--locked"]).env("RUSTUP_TOOLCHAIN", &toolchain);
+            // Not this cargo, which is of another version.
+            let mut check = Command::new("cargo");
+            check
+                .args(["check", "--locked"])
+                .env("RUSTUP_TOOLCHAIN", &toolchain)
+                .env_remove("CARGO");
             for package in &packages {
                 check.args(["--package", package]);
             }
@@ -43,14 +49,15 @@ pub(super) fn run(_: &Setting) -> Result<()> {
     Ok(fs::remove_dir_all(target)?)
 }
 
-/// The names of a workspace's packages by the Rust version that they ask for.
+/// The names of a workspace's packages by the Rust version that they ask for. Those that are for us alone, like
+/// measurements, ask for none.
 fn by_version(metadata: &Value) -> Result<BTreeMap<&str, BTreeSet<&str>>> {
     let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for package in metadata["packages"].as_array().context("cargo names no packages")? {
         let name = package["name"].as_str().context("a package has a name")?;
-        let version = package["rust_version"].as_str();
-        let version = version.with_context(|| format!("{name} has no `rust-version`"))?;
-        versions.entry(version).or_default().insert(name);
+        if let Some(version) = package["rust_version"].as_str() {
+            versions.entry(version).or_default().insert(name);
+        }
     }
     Ok(versions)
 }
