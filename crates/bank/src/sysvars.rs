@@ -177,7 +177,8 @@ pub(crate) fn clock(clock: &Clock) -> Vec<u8> {
 }
 
 /// Decodes the epoch rewards; `None` if the data are too short.
-pub(crate) fn read_epoch_rewards(data: &[u8]) -> Option<EpochRewards> {
+#[must_use]
+pub fn read_epoch_rewards(data: &[u8]) -> Option<EpochRewards> {
     let (height, rest) = data.split_first_chunk::<8>()?;
     let (partitions, rest) = rest.split_first_chunk::<8>()?;
     let (blockhash, rest) = rest.split_first_chunk::<32>()?;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use selkie_bank::{
     Between, Distribution, Head, SlotTimes, StakeAccounts, Step, alpenglow,
-    sysvars::recent_blockhashes, time::next_blockhash,
+    sysvars::{read_epoch_rewards, recent_blockhashes},
+    time::next_blockhash,
 };
 use solana_clock::Clock;
 use solana_hash::Hash;
@@ -170,8 +171,8 @@ impl Svm {
     /// Returns whether rewards of the last epoch are still to be distributed ([`Svm::skip_to_slot`]).
     #[must_use]
     pub fn is_paying_rewards(&self) -> bool {
-        // The last byte of the sysvar says whether it is active.
-        self.sysvar(&sysvar::epoch_rewards::ID).and_then(<[u8]>::last) == Some(&1)
+        let rewards = self.sysvar(&sysvar::epoch_rewards::ID).and_then(read_epoch_rewards);
+        rewards.is_some_and(|it| it.active)
     }
 
     /// Ends the slot of `head`, and goes on to a later one.
