@@ -35,7 +35,7 @@ impl From<Box<Rejected>> for MalformedTransaction {
 
 /// A transaction whose signatures may be made later, such as that of a receipt.
 impl IntoTransaction for SignedTransaction {
-    #[inline]
+    #[inline(always)]
     fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
         Sanitized::of(self, rules).map_err(MalformedTransaction::from)
     }
@@ -48,7 +48,7 @@ impl IntoTransaction for &SignedTransaction {
 }
 
 impl IntoTransaction for VersionedTransaction {
-    #[inline]
+    #[inline(always)]
     fn into_transaction(self, rules: Rules) -> Result<Sanitized, MalformedTransaction> {
         SignedTransaction::from(self).into_transaction(rules)
     }

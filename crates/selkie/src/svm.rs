@@ -298,14 +298,14 @@ impl Svm {
             Ok(()) => Vec::new(),
             Err(error) => self.explain_drop(&transaction, error),
         };
-        let (transaction, slot, rent) = (transaction.into_signed(), self.slot(), self.rent());
+        let (slot, rent) = (self.slot(), self.rent());
         if let Err(error) = outcome {
-            *receipt = Receipt::dropped(transaction, slot, rent, error);
+            *receipt = Receipt::dropped(transaction.into_signed(), slot, rent, error);
             receipt.processed.notes = notes;
             receipt.evidence = self.evidence(&receipt.processed, &self.journal.state().accounts);
             return None;
         }
-        receipt.transaction = transaction;
+        receipt.transaction = transaction.into_signed();
         (receipt.slot, receipt.rent) = (slot, rent);
         receipt.stage =
             if receipt.processed.is_executed { Stage::Executed } else { Stage::FeesOnly };

@@ -66,7 +66,7 @@ impl Transaction {
     ///
     /// # Errors
     /// As [`Transaction::new`], with the transaction.
-    #[inline]
+    #[inline(always)]
     pub fn of(signed: SignedTransaction, rules: Rules) -> Result<Self, Box<Rejected>> {
         if let Err(error) = check(&signed, rules) {
             return Err(Box::new(Rejected { signed, error }));
