@@ -121,10 +121,12 @@ pub fn plan(folder: &Path, source: &Source) -> Result<Plan> {
     if let Some(lock) = above(folder, "Cargo.lock") {
         found = true;
         plan.add_cargo(lock.parent().unwrap_or(folder), &lock, source)?;
-    } else if let Some(manifest) = above(folder, "Cargo.toml") {
+    } else if let Some(manifest) = without_lock(folder) {
         found = true;
         let shown = manifest.display();
-        plan.notes.push(format!("{shown} has no lock file: run `cargo generate-lockfile` first"));
+        plan.notes.push(format!(
+            "{shown} has no lock file, which says what is pinned: `cargo generate-lockfile` makes it, and so does --write"
+        ));
     }
     if let Some(manifest) = above(folder, "package.json") {
         found = true;
@@ -168,6 +170,55 @@ pub fn is_due(folder: &Path, command: &[String]) -> Result<bool> {
     let Some((name, version)) = id else { return Ok(true) };
     let package = format!("name = \"{name}\"\nversion = \"{version}\"\n");
     Ok(read(&lock)?.replace('\r', "").contains(&package))
+}
+
+/// Returns the manifest of a folder, or of one above it, that has no lock file.
+#[must_use]
+pub fn without_lock(folder: &Path) -> Option<PathBuf> {
+    above(folder, "Cargo.toml").filter(|_| above(folder, "Cargo.lock").is_none())
+}
+
+/// Removes our packages that the lock file does not use from the patch table, since cargo warns of them in each build:
+/// a peer's package needed them, and the one in its place does not. Returns their names.
+///
+/// # Errors
+///
+/// If a file cannot be read or written.
+pub fn remove_unused(folder: &Path) -> Result<Vec<String>> {
+    let Some(lock) = above(folder, "Cargo.lock") else { return Ok(Vec::new()) };
+    let locked = table(&lock)?;
+    let unused =
+        locked.get("patch").and_then(|it| it.get("unused")).and_then(toml::Value::as_array);
+    let unused: Vec<(&str, &str)> = unused.into_iter().flatten().filter_map(patched).collect();
+    let path = lock.with_file_name("Cargo.toml");
+    let old = read(&path)?;
+    let mut names = Vec::new();
+    let is_used = |line: &&str| {
+        let found = unused.iter().find(|(name, minor)| is_patch(line, name, minor));
+        names.extend(found.map(|(name, _)| (*name).to_owned()));
+        found.is_none()
+    };
+    let text: String = old.split_inclusive('\n').filter(is_used).collect();
+    if text != old {
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(names)
+}
+
+/// A locked package's name, and the beginning of its version, if it may be ours.
+fn patched(package: &toml::Value) -> Option<(&str, &str)> {
+    let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
+    let (minor, patch) = text("version")?.rsplit_once('.')?;
+    (patch == PATCH_NUMBER.to_string()).then_some((text("name")?, minor))
+}
+
+/// Whether a line of a patch table is ours, for this package.
+fn is_patch(line: &str, name: &str, minor: &str) -> bool {
+    let is_named =
+        line.starts_with(&format!("{name} = ")) || line.contains(&format!("package = \"{name}\""));
+    let has_version = line.contains(&format!("{name}-{minor}\""))
+        || line.contains(&format!("\"={minor}.{PATCH_NUMBER}\""));
+    line.trim_end().ends_with(MARK) && is_named && has_version
 }
 
 /// A locked package's name and version, as cargo's commands take them.
@@ -401,10 +452,30 @@ mod tests {
             let lock = LOCK.replace("0.15.0", "0.15.99");
             fs::write(root.join("Cargo.lock"), lock).unwrap();
             assert!(!is_due(&root, &plan.commands[0]).unwrap());
+            assert!(remove_unused(&root).unwrap().is_empty());
             assert!(plan.notes[0].starts_with("mollusk-svm 0.9.3"), "{:?}", plan.notes);
 
             assert_eq!(undo(&root.join("a")).unwrap(), [root.join("Cargo.toml")]);
             assert_eq!(fs::read_to_string(root.join("Cargo.toml")).unwrap(), manifest);
+            fs::remove_dir_all(&root).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_patch_that_is_not_used_is_removed() {
+        let kept = "[patch.crates-io] # selkie switch\nlitesvm = { path = \"s/patch/litesvm-0.15\" } # selkie switch\n";
+        let lock = "[[patch.unused]]\nname = \"mollusk-svm-result\"\nversion = \"0.10.99\"\n\
+                    [[patch.unused]]\nname = \"other\"\nversion = \"1.0.0\"\n";
+        let lines = [
+            "mollusk-svm-result = { path = \"s/patch/mollusk-svm-result-0.10\" } # selkie switch\n",
+            "r-0-10 = { package = \"mollusk-svm-result\", git = \"ssh://s\", version = \"=0.10.99\" } # selkie switch\n",
+        ];
+        for line in lines {
+            let manifest = format!("{kept}other = {{ path = \"o\" }}\n{line}");
+            let root = project("unused", &[("Cargo.toml", &manifest), ("Cargo.lock", lock)]);
+            assert_eq!(remove_unused(&root).unwrap(), ["mollusk-svm-result"]);
+            let text = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+            assert_eq!(text, format!("{kept}other = {{ path = \"o\" }}\n"));
             fs::remove_dir_all(&root).unwrap();
         }
     }

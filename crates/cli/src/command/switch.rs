@@ -27,6 +27,10 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
             .ok_or_else(|| anyhow!("this program was not built in a clone of Selkie"))
             .advise("name a clone, or the address of its repository, with --from")?,
     };
+    let mut is_success = true;
+    if args.write && project::without_lock(&folder).is_some() {
+        is_success = shown(ui, &["cargo", "generate-lockfile"].map(str::to_owned), &folder)?;
+    }
     let plan = project::plan(&folder, &source)?;
     if args.write {
         plan.write()?;
@@ -35,11 +39,23 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
     if !args.write {
         return Ok(Status::Success);
     }
-    let is_success = plan.commands.iter().try_fold(true, |is_success, words| {
-        let is_updated = !project::is_due(&folder, words)? || update(ui, words, &folder)?;
-        anyhow::Ok(is_success && is_updated)
-    })?;
+    for words in &plan.commands {
+        is_success &= !project::is_due(&folder, words)? || update(ui, words, &folder)?;
+    }
+    let unused = project::remove_unused(&folder)?;
+    if !unused.is_empty() {
+        is_success &= shown(ui, &["cargo", "update", "--workspace"].map(str::to_owned), &folder)?;
+        let names = unused.join(", ");
+        ui.aside(&format!("note: {names}: not patched, for no package needs it any more"))?;
+    }
     Ok(Status::of(is_success))
+}
+
+/// Runs a command, and shows it with what it wrote to standard error.
+fn shown(ui: &mut Ui, words: &[String], folder: &Path) -> Result<bool> {
+    let (is_success, text) = cargo(words, folder)?;
+    ui.aside(&format!("{DIM}$ {}{DIM:#}\n{text}", words.join(" ")))?;
+    Ok(is_success)
 }
 
 /// Runs `cargo update`, and before it that of each package that stands in the way.
@@ -58,8 +74,7 @@ fn update(ui: &mut Ui, words: &[String], folder: &Path) -> Result<bool> {
             let mut first = ["cargo", "update", "-p", &package].map(str::to_owned).to_vec();
             first.extend(more.iter().map(|it| (*it).to_owned()));
             if project::is_due(folder, &first)? {
-                let (_, text) = cargo(&first, folder)?;
-                ui.aside(&format!("{DIM}$ {}{DIM:#}\n{text}", first.join(" ")))?;
+                shown(ui, &first, folder)?;
             }
         }
         updated.push(package);
