@@ -1,8 +1,8 @@
 //! `cargo xtask clients anchor_cli`: Anchor's command, built from its published source, with `selkie` behind the
 //! names that it calls.
 //!
-//! Projects are those that `anchor init` makes, tested as Anchor's documents say: with LiteSVM, and by
-//! JavaScript against what `surfpool` and `solana-test-validator` are in `PATH`. Nothing of Solana's is
+//! Projects are those that `anchor init` makes, tested as Anchor's documents say: with LiteSVM, with Mollusk, and
+//! by JavaScript against what `surfpool` and `solana-test-validator` are in `PATH`. Nothing of Solana's is
 //! installed. Anchor's command is kept in `target/anchor-cli`.
 
 use std::{
@@ -37,6 +37,7 @@ pub(crate) fn run(selkie: &Path) -> Result<()> {
     ensure!(succeeds(Command::new("rustup").args(toolchain)), "Rust {RUST} cannot be installed");
     let desk = Desk::new(selkie, &folder)?;
     desk.litesvm()?;
+    desk.mollusk()?;
     desk.javascript()?;
     Ok(fs::remove_dir_all(desk.work)?)
 }
@@ -104,6 +105,13 @@ impl<'a> Desk<'a> {
         self.run("counter", "anchor build")?;
         self.expect("counter", "anchor test", "test test_initialize ... ok")?;
         self.expect("counter", "anchor coverage", "found 1 program(s) in traces")
+    }
+
+    /// The template for Mollusk 0.10, whose script is `cargo test-sbf`. It has no lock file.
+    fn mollusk(&self) -> Result<()> {
+        self.run("", "anchor init called --test-template mollusk --no-install --no-git --package-manager npm")?;
+        self.run("called", "selkie switch --write")?;
+        self.expect("called", "anchor test", "test test_initialize ... ok")
     }
 
     /// The template for Mocha, on each validator.

@@ -43,6 +43,7 @@ impl<AS: AccountStore> MolluskContext<AS> {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`].
+    #[track_caller]
     pub fn process_instruction(&self, instruction: &Instruction) -> InstructionResult {
         self.process_and_validate_instruction(instruction, &[])
     }
@@ -51,6 +52,7 @@ impl<AS: AccountStore> MolluskContext<AS> {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`].
+    #[track_caller]
     pub fn process_instruction_chain(&self, instructions: &[Instruction]) -> InstructionResult {
         let unchecked: Vec<(&Instruction, &[Check<'_>])> =
             instructions.iter().map(|instruction| (instruction, &[][..])).collect();
@@ -61,6 +63,7 @@ impl<AS: AccountStore> MolluskContext<AS> {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`], and if a check fails.
+    #[track_caller]
     pub fn process_and_validate_instruction(
         &self,
         instruction: &Instruction,
@@ -76,6 +79,7 @@ impl<AS: AccountStore> MolluskContext<AS> {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`], and if a check fails.
+    #[track_caller]
     pub fn process_and_validate_instruction_chain(
         &self,
         instructions: &[(&Instruction, &[Check<'_>])],
@@ -90,6 +94,7 @@ impl<AS: AccountStore> MolluskContext<AS> {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`].
+    #[track_caller]
     pub fn process_transaction_instructions(
         &self,
         instructions: &[Instruction],
@@ -107,6 +112,7 @@ impl<AS: AccountStore> MolluskContext<AS> {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`], and if a check fails.
+    #[track_caller]
     pub fn process_and_validate_transaction_instructions(
         &self,
         instructions: &[Instruction],

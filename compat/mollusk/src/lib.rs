@@ -141,6 +141,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// If the file is not found or not a valid program.
+    #[track_caller]
     #[must_use]
     pub fn new(program_id: &Pubkey, program_name: &str) -> Self {
         let mut mollusk = Self::default();
@@ -153,6 +154,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// As [`Mollusk::new`].
+    #[track_caller]
     #[must_use]
     pub fn new_debuggable(
         program_id: &Pubkey,
@@ -170,6 +172,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// As [`Mollusk::new`].
+    #[track_caller]
     pub fn add_program(&mut self, program_id: &Pubkey, program_name: &str) {
         self.add_program_with_loader(program_id, program_name, &LOADER_V3);
     }
@@ -178,6 +181,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// As [`Mollusk::new`], and if there is no such loader.
+    #[track_caller]
     pub fn add_program_with_loader(
         &mut self,
         program_id: &Pubkey,
@@ -192,6 +196,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// If the program is not valid, or there is no such loader.
+    #[track_caller]
     pub fn add_program_with_loader_and_elf(
         &mut self,
         program_id: &Pubkey,

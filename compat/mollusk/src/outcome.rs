@@ -31,6 +31,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// Processes instructions as those of one transaction.
+    #[track_caller]
     pub(crate) fn new(
         mollusk: &Mollusk,
         instructions: &[Instruction],
@@ -141,6 +142,7 @@ fn given(accounts: &[(Pubkey, Account)], payer: Option<&Pubkey>) -> BTreeMap<Pub
 }
 
 /// Checks that all accounts are given, and that all programs are known.
+#[track_caller]
 fn check_given(mollusk: &Mollusk, instructions: &[Instruction], given: &BTreeMap<Pubkey, Account>) {
     let is_program = |key: &Pubkey| instructions.iter().any(|it| it.program_id == *key);
     for instruction in instructions {

@@ -23,6 +23,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// If an account that the instruction names is not given, or its program was not added.
+    #[track_caller]
     pub fn process_instruction(
         &self,
         instruction: &Instruction,
@@ -53,6 +54,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`].
+    #[track_caller]
     pub fn process_instruction_chain(
         &self,
         instructions: &[Instruction],
@@ -67,6 +69,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`].
+    #[track_caller]
     pub fn process_transaction_instructions(
         &self,
         instructions: &[Instruction],
@@ -100,6 +103,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`], and if a check fails.
+    #[track_caller]
     pub fn process_and_validate_instruction(
         &self,
         instruction: &Instruction,
@@ -120,6 +124,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`], and if a check fails.
+    #[track_caller]
     pub fn process_and_validate_instruction_chain(
         &self,
         instructions: &[(&Instruction, &[Check<'_>])],
@@ -142,6 +147,7 @@ impl Mollusk {
     ///
     /// # Panics
     /// As [`Mollusk::process_instruction`], and if a check fails.
+    #[track_caller]
     pub fn process_and_validate_transaction_instructions(
         &self,
         instructions: &[Instruction],
@@ -168,6 +174,7 @@ impl Mollusk {
 /// What an account below its minimum balance makes of a result.
 #[cfg(not(feature = "until-0-15"))]
 impl Mollusk {
+    #[track_caller]
     fn program_result(
         &self,
         result: &Result<(), InstructionError>,
@@ -179,6 +186,7 @@ impl Mollusk {
         result.clone().and(rent).into()
     }
 
+    #[track_caller]
     fn transaction_program_result(
         &self,
         result: &Result<(), TransactionError>,
@@ -196,6 +204,7 @@ impl Mollusk {
 #[cfg(feature = "until-0-15")]
 #[allow(clippy::unused_self, reason = "the same functions as for later versions")]
 impl Mollusk {
+    #[track_caller]
     fn program_result(
         &self,
         result: &Result<(), InstructionError>,
@@ -205,6 +214,7 @@ impl Mollusk {
         result.clone().into()
     }
 
+    #[track_caller]
     fn transaction_program_result(
         &self,
         result: &Result<(), TransactionError>,

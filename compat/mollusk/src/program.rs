@@ -73,11 +73,15 @@ impl ProgramCache {
     ///
     /// # Panics
     /// If it is not valid, or there is no such loader.
+    #[track_caller]
     pub fn add_program(&mut self, program_id: &Pubkey, loader_key: &Pubkey, elf: &[u8]) {
-        let loader = Loader::of(loader_key)
-            .unwrap_or_else(|| panic!("{loader_key} is not the address of a loader"));
+        let Some(loader) = Loader::of(loader_key) else {
+            panic!("{loader_key} is not the address of a loader");
+        };
         let added = self.svm.borrow_mut().add_program_with_loader(*program_id, elf, loader);
-        added.unwrap_or_else(|error| panic!("cannot add {program_id}: {error}"));
+        if let Err(error) = added {
+            panic!("cannot add {program_id}: {error}");
+        }
         let entry = CacheEntry { loader_key: *loader_key, elf_bytes: Some(elf.to_vec()) };
         self.entries.insert(*program_id, entry);
     }

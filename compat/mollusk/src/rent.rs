@@ -15,6 +15,7 @@ enum State {
 }
 
 /// Checks the accounts after successful instructions, as a transaction's are.
+#[track_caller]
 pub(crate) fn check(
     mollusk: &Mollusk,
     before: &[(Pubkey, Account)],

@@ -6,7 +6,7 @@ use solana_sdk_ids::system_program;
 
 use crate::result::{
     Config,
-    config::{equal, fail},
+    config::{equal, fail, given},
 };
 
 /// Builds the check of an account.
@@ -113,34 +113,19 @@ impl AccountExpected<'_> {
         config: &Config,
         is_rent_exempt: &dyn Fn(&Account) -> bool,
     ) -> bool {
-        let same_data =
-            self.data.is_none_or(|it| equal(config, "account_data", it, &account.data[..]));
-        let same_flag = self
-            .executable
-            .is_none_or(|it| equal(config, "account_executable", it, account.executable));
-        let same_lamports =
-            self.lamports.is_none_or(|it| equal(config, "account_lamports", it, account.lamports));
-        let same_owner =
-            self.owner.is_none_or(|it| equal(config, "account_owner", it, &account.owner));
-        let same_space =
-            self.space.is_none_or(|it| equal(config, "account_space", it, account.data.len()));
+        let same_data = given(config, "account_data", self.data, &account.data[..]);
+        let same_flag = given(config, "account_executable", self.executable, account.executable);
+        let same_lamports = given(config, "account_lamports", self.lamports, account.lamports);
+        let same_owner = given(config, "account_owner", self.owner, &account.owner);
+        let same_space = given(config, "account_space", self.space, account.data.len());
         let is_closed =
             !self.is_closed || equal(config, "account_closed", true, is_closed(account));
         let is_exempt = !self.is_rent_exempt
             || equal(config, "account_rent_exempt", true, is_rent_exempt(account));
-        let same_slice = self.data_slice.is_none_or(|(offset, it)| {
-            let end = offset.saturating_add(it.len());
-            match account.data.get(offset..end) {
-                Some(slice) => equal(config, "account_data_slice", it, slice),
-                None => fail(
-                    config,
-                    &format!(
-                        "data slice {offset}..{end} exceeds the data, of {} bytes",
-                        account.data.len()
-                    ),
-                ),
-            }
-        });
+        let same_slice = match self.data_slice {
+            Some((offset, expected)) => has_slice(config, &account.data, offset, expected),
+            None => true,
+        };
         same_data
             && same_flag
             && same_lamports
@@ -149,6 +134,19 @@ impl AccountExpected<'_> {
             && is_closed
             && is_exempt
             && same_slice
+    }
+}
+
+/// Returns whether data holds these bytes at an offset, and reports if it does not.
+#[track_caller]
+fn has_slice(config: &Config, data: &[u8], offset: usize, expected: &[u8]) -> bool {
+    let end = offset.saturating_add(expected.len());
+    match data.get(offset..end) {
+        Some(slice) => equal(config, "account_data_slice", expected, slice),
+        None => {
+            let len = data.len();
+            fail(config, &format!("data slice {offset}..{end} exceeds the data, of {len} bytes"))
+        }
     }
 }
 

@@ -225,7 +225,12 @@ impl Checked<'_> {
     /// Runs every check, so that all that fail are reported.
     #[track_caller]
     fn run(&self, checks: &[Check<'_>], config: &Config) -> bool {
-        checks.iter().filter(|check| !self.holds(&check.0, config)).count() == 0
+        // A closure would hide the place of the test.
+        let mut are_met = true;
+        for check in checks {
+            are_met &= self.holds(&check.0, config);
+        }
+        are_met
     }
 
     #[track_caller]

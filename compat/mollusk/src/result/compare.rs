@@ -147,7 +147,12 @@ impl InstructionResult {
     /// If they are not and the configuration says so.
     #[track_caller]
     pub fn compare_with_config(&self, b: &Self, checks: &[Compare], config: &Config) -> bool {
-        checks.iter().filter(|check| !self.is_same(b, check, config)).count() == 0
+        // A closure would hide the place of the test.
+        let mut are_same = true;
+        for check in checks {
+            are_same &= self.is_same(b, check, config);
+        }
+        are_same
     }
 
     /// Compares everything except the time.
@@ -212,9 +217,11 @@ impl InstructionResult {
         config: &Config,
         is_compared: impl Fn(&Pubkey) -> bool,
     ) -> bool {
-        let pairs = self.resulting_accounts.iter().zip(&b.resulting_accounts);
-        let compared = pairs.filter(|((key, _), _)| is_compared(key));
-        compared.filter(|((_, a), (_, b))| !fields.are_same(config, a, b)).count() == 0
+        let mut are_same = true;
+        for ((key, a), (_, b)) in self.resulting_accounts.iter().zip(&b.resulting_accounts) {
+            are_same &= !is_compared(key) || fields.are_same(config, a, b);
+        }
+        are_same
     }
 }
 

@@ -65,3 +65,18 @@ pub(crate) fn equal<T: PartialEq<U> + Debug, U: Debug>(
     expected == actual
         || fail(config, &format!("{what}\n  Expected: `{expected:?}`,\n Got: `{actual:?}`"))
 }
+
+/// Returns whether a value is the one that is expected, if one is, and reports if it is not.
+#[track_caller]
+pub(crate) fn given<T: PartialEq<U> + Debug, U: Debug>(
+    config: &Config,
+    what: &str,
+    expected: Option<T>,
+    actual: U,
+) -> bool {
+    // A closure would hide the place of the test.
+    match expected {
+        Some(expected) => equal(config, what, expected, actual),
+        None => true,
+    }
+}
