@@ -651,6 +651,14 @@ fn a_new_project_in_assembly_builds_and_runs() {
     assert!(place.folder.join("cargo/deploy/my-counter-keypair.json").is_file());
     assert!(!place.folder.join("my-counter/target").exists());
 
+    // Other options are another build, and names of sections change nothing else.
+    let named = place.build("my-counter", &["--section-names"]);
+    let bytes = |it: &serde_json::Value| it["bytes"].as_u64().unwrap();
+    assert!((144..152).contains(&(bytes(&named) - bytes(&built))), "{built} {named}");
+    let file = fs::read(place.folder.join("cargo/deploy/my-counter.so")).unwrap();
+    assert_eq!([file[60], file[62]], [2, 1], "the count of sections, and the one with names");
+    place.counts("cargo/deploy/my-counter.so");
+
     assert_eq!(place.run(&["new", "my-counter"]).code, Some(2), "it is there already");
     assert_eq!(place.run(&["new", "9lives"]).code, Some(2), "no crate has such a name");
 }

@@ -46,7 +46,7 @@ pub use crate::{
     functions::{Function, Functions},
     not_sbpf::{Content, NotSbpf, is_truncated},
     sections::{Section, Sections, Symbol},
-    strip::{strip, version},
+    strip::{strip, version, with_section_names},
     tables::DYNAMIC_NAME_BYTES_MAX,
 };
 

@@ -10,9 +10,10 @@ use crate::{
 };
 use selkie_isa::Version;
 
-/// Offsets in the file header: of the offset and count of section headers, and of the index of the
-/// section that holds their names.
+/// Offsets in the file header: of the offset, size and count of section headers, and of the index of
+/// the section that holds their names.
 const E_SHOFF: usize = 40;
+const E_SHENTSIZE: usize = 58;
 const E_SHNUM: usize = 60;
 const E_SHSTRNDX: usize = 62;
 /// Offset of `sh_link` in a section header.
@@ -42,13 +43,13 @@ fn without_debug(bytes: &[u8]) -> Option<Vec<u8>> {
     let header: FileHeader = read_front(bytes).filter(|it: &FileHeader| it.magic == MAGIC)?;
     let sections = table::<SectionHeader>(bytes, header.e_shoff, header.e_shnum)?;
     let loaded = sections.iter().zip(1..).filter(|(it, _)| it.sh_flags & SHF_ALLOC != 0);
-    let kept: usize = loaded.last()?.1;
+    let kept: Option<usize> = loaded.last().map(|it| it.1);
     let segments = table::<ProgramHeader>(bytes, header.e_phoff, header.e_phnum)?;
     let headers = header
         .e_phoff
         .checked_add(u64::from(header.e_phnum).checked_mul(ProgramHeader::BYTES as u64)?)?;
     let segment_ends = segments.iter().map(|it| it.p_offset.saturating_add(it.p_filesz));
-    let section_ends = sections.iter().take(kept).map(|it| it.file_range().end);
+    let section_ends = sections.iter().take(kept.unwrap_or(0)).map(|it| it.file_range().end);
     let end = segment_ends.chain(section_ends).fold(headers, u64::max);
     let mut out = slice(bytes, 0..end.max(FileHeader::BYTES as u64))?.to_vec();
     if version(bytes)?.strict_elf() {
@@ -58,7 +59,24 @@ fn without_debug(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     let names = sections.get(header.e_shstrndx.into())?;
     let names = slice(bytes, names.file_range())?;
-    append_sections(&mut out, &sections, kept, names)?;
+    append_sections(&mut out, &sections, kept?, names)?;
+    Some(out)
+}
+
+/// Returns the file with the smallest section table that has names (a null header and `.shstrtab`),
+/// which tools read that show labels: they expect names although the loader ignores sections from V3
+/// on (`solana-sbpf` 0.23, `elf.rs`, `enable_symbol_and_section_labels`). `None` if the file is no ELF
+/// file or has sections.
+#[must_use]
+pub fn with_section_names(bytes: &[u8]) -> Option<Vec<u8>> {
+    let header: FileHeader = read_front(bytes).filter(|it: &FileHeader| it.magic == MAGIC)?;
+    if header.e_shnum != 0 {
+        return None;
+    }
+    let mut out = bytes.to_vec();
+    put(&mut out, E_SHENTSIZE, &u16::try_from(SectionHeader::BYTES).ok()?.to_le_bytes())?;
+    let (mut headers, mut names) = (vec![0; SectionHeader::BYTES], vec![0]);
+    append_names(&mut out, &mut headers, &mut names)?;
     Some(out)
 }
 
@@ -93,17 +111,23 @@ fn append_sections(
         }
         headers.extend(header);
     }
-    let shstrtab = add_name(&mut names, SHSTRTAB)?;
+    append_names(out, &mut headers, &mut names)
+}
+
+/// Appends the names of sections and, after `headers`, the header of the section with these names.
+fn append_names(out: &mut Vec<u8>, headers: &mut Vec<u8>, names: &mut Vec<u8>) -> Option<()> {
+    let count = u16::try_from(headers.len() / SectionHeader::BYTES).ok()?;
+    let shstrtab = add_name(names, SHSTRTAB)?;
     let offset = out.len() as u64;
     headers.extend(shstrtab.to_le_bytes());
     headers.extend(SHT_STRTAB.to_le_bytes());
     for field in [0, 0, offset, names.len() as u64, 0, 1, 0] {
         headers.extend(u64::to_le_bytes(field));
     }
-    out.extend(names);
+    out.append(names);
     out.resize(out.len().next_multiple_of(8), 0);
-    let (start, count) = (out.len() as u64, u16::try_from(kept).ok()?);
-    out.extend(headers);
+    let start = out.len() as u64;
+    out.append(headers);
     set_section_table(out, start, count.checked_add(1)?, count)
 }
 

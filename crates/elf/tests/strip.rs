@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use selkie_elf::{
-    Executable, Sections, load, strip,
+    Executable, Sections, load, strip, with_section_names,
     write::{Image, Symbol, SymbolKind, write},
 };
 use selkie_isa::Version;
@@ -36,6 +36,28 @@ fn debug_information_and_symbols_are_removed() {
         assert_eq!(parts(&before), parts(&after));
         assert_eq!(strip(&stripped, &environment()), None, "nothing is left to leave out");
     }
+}
+
+#[test]
+fn stripped_files_get_names_of_sections() {
+    const EXIT: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
+    let image = Image { rodata: b"constant", strip: true, ..Image::of_text(Version::V3, &EXIT) };
+    let stripped = write(&image);
+    let named = with_section_names(&stripped).unwrap();
+    assert_eq!(named.len(), stripped.len().next_multiple_of(8) + 16 + 2 * 64);
+    let field = |at: usize| u16::from_le_bytes(named[at..at + 2].try_into().unwrap());
+    // Their offsets are those of the ELF specification: e_shentsize, e_shnum, e_shstrndx, e_shoff.
+    assert_eq!([58, 60, 62].map(field), [64, 2, 1]);
+    let table = usize::try_from(u64::from_le_bytes(named[40..48].try_into().unwrap())).unwrap();
+    assert_eq!((table % 8, table + 2 * 64), (0, named.len()));
+    assert_eq!(named[table..table + 64], [0; 64], "the first header is null");
+    let names = Sections::read(&named).get(".shstrtab").map(|it| it.bytes.to_vec());
+    assert_eq!(names.as_deref(), Some(&b"\0.shstrtab\0"[..]));
+    let [before, after] = [&stripped, &named].map(|it| load(it, &environment()).unwrap());
+    assert_eq!(parts(&before), parts(&after));
+    assert_eq!(strip(&named, &environment()).as_deref(), Some(&stripped[..]));
+    assert_eq!(with_section_names(&named), None, "it has names");
+    assert_eq!(with_section_names(b"text"), None);
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub mod anchor;
 pub mod flags;
 pub mod links;
 pub mod lock;
+mod pins;
 pub mod project;
 pub mod sbf;
 pub mod surfpool;

@@ -13,13 +13,19 @@ use selkie_isa::{
     input,
 };
 
-use crate::anchor::table;
+use crate::{
+    anchor::table,
+    pins::{self, Pin},
+};
 
 /// The end of every line that an edit adds.
 pub const MARK: &str = "# selkie switch";
 
 /// The last number in the version of our packages, with which cargo prefers them to the registry's.
 const PATCH_NUMBER: u32 = 99;
+
+/// The header of the patch table for packages of the registry.
+const CRATES_IO: &str = "[patch.crates-io]";
 
 /// Our packages: name, beginning of the version, folder in `compat`, further features, enabled ones.
 const PACKAGES: &str = include_str!("packages.tsv");
@@ -69,18 +75,19 @@ impl Source {
         folder.map(|it| Self::Folder(it.to_owned()))
     }
 
-    /// The value of a package in a patch table.
-    fn value(&self, name: &str, version: &str, is_renamed: bool) -> String {
+    /// The value of a peer's package in a patch table.
+    fn value(&self, peer: &Peer, is_renamed: bool) -> String {
+        let Peer { name, .. } = peer;
         let package = if is_renamed { format!("package = \"{name}\", ") } else { String::new() };
         match self {
             Self::Folder(folder) => {
-                let path = folder.join("patch").join(format!("{name}-{version}"));
+                let path = folder.join("patch").join(format!("{name}-{}", peer.minor()));
                 format!("{{ {package}path = {:?} }}", path.display().to_string())
             }
             Self::Git { url, commit } => {
                 let commit =
                     commit.as_ref().map(|it| format!(", rev = \"{it}\"")).unwrap_or_default();
-                let version = format!("version = \"={version}.{PATCH_NUMBER}\"");
+                let version = format!("version = \"={}\"", peer.ours());
                 format!("{{ {package}git = \"{url}\"{commit}, {version} }}")
             }
         }
@@ -149,7 +156,13 @@ fn above(folder: &Path, name: &str) -> Option<PathBuf> {
     folder.ancestors().map(|it| it.join(name)).find(|it| it.is_file())
 }
 
-/// Returns our packages for a name: the beginnings of their versions.
+/// Returns the manifest of a folder, or of one above it, that has no lock file.
+#[must_use]
+pub fn without_lock(folder: &Path) -> Option<PathBuf> {
+    above(folder, "Cargo.toml").filter(|_| above(folder, "Cargo.lock").is_none())
+}
+
+/// Returns our packages for a name: the beginnings of their versions, or a whole one (`xtask/src/peers/patch.rs`).
 fn packages(name: &str) -> Vec<&'static str> {
     let rows = PACKAGES.lines().skip(1).filter_map(|it| {
         let mut columns = it.split('\t');
@@ -172,111 +185,150 @@ pub fn is_due(folder: &Path, command: &[String]) -> Result<bool> {
     Ok(read(&lock)?.replace('\r', "").contains(&package))
 }
 
-/// Returns the manifest of a folder, or of one above it, that has no lock file.
-#[must_use]
-pub fn without_lock(folder: &Path) -> Option<PathBuf> {
-    above(folder, "Cargo.toml").filter(|_| above(folder, "Cargo.lock").is_none())
-}
-
-/// Removes our packages that the lock file does not use from the patch table, since cargo warns of them in each build:
-/// a peer's package needed them, and the one in its place does not. Returns their names.
-///
-/// # Errors
-///
-/// If a file cannot be read or written.
-pub fn remove_unused(folder: &Path) -> Result<Vec<String>> {
-    let Some(lock) = above(folder, "Cargo.lock") else { return Ok(Vec::new()) };
-    let locked = table(&lock)?;
-    let unused =
-        locked.get("patch").and_then(|it| it.get("unused")).and_then(toml::Value::as_array);
-    let unused: Vec<(&str, &str)> = unused.into_iter().flatten().filter_map(patched).collect();
-    let path = lock.with_file_name("Cargo.toml");
-    let old = read(&path)?;
-    let mut names = Vec::new();
-    let is_used = |line: &&str| {
-        let found = unused.iter().find(|(name, minor)| is_patch(line, name, minor));
-        names.extend(found.map(|(name, _)| (*name).to_owned()));
-        found.is_none()
-    };
-    let text: String = old.split_inclusive('\n').filter(is_used).collect();
-    if text != old {
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(names)
-}
-
-/// A locked package's name, and the beginning of its version, if it may be ours.
-fn patched(package: &toml::Value) -> Option<(&str, &str)> {
-    let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
-    let (minor, patch) = text("version")?.rsplit_once('.')?;
-    (patch == PATCH_NUMBER.to_string()).then_some((text("name")?, minor))
-}
-
-/// Whether a line of a patch table is ours, for this package.
-fn is_patch(line: &str, name: &str, minor: &str) -> bool {
-    let is_named =
-        line.starts_with(&format!("{name} = ")) || line.contains(&format!("package = \"{name}\""));
-    let has_version = line.contains(&format!("{name}-{minor}\""))
-        || line.contains(&format!("\"={minor}.{PATCH_NUMBER}\""));
-    line.trim_end().ends_with(MARK) && is_named && has_version
-}
-
 /// A locked package's name and version, as cargo's commands take them.
 fn id(package: &toml::Value) -> Option<String> {
     let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
     Some(format!("{}@{}", text("name")?, text("version")?))
 }
 
-/// Whether a locked package is a peer's: its name and version, if it is from a registry.
-fn peer(package: &toml::Value) -> Option<(String, String)> {
-    let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
-    text("source").filter(|it| it.starts_with("registry+"))?;
-    let (name, version) = (text("name")?, text("version")?);
-    let is_peer = !packages(name).is_empty();
-    is_peer.then(|| (name.to_owned(), version.to_owned()))
+/// A locked package for which there are packages of ours.
+struct Peer {
+    name: String,
+    version: String,
+    /// The header of the patch table for where it is from.
+    table: String,
+    is_of_registry: bool,
+}
+
+impl Peer {
+    /// Reads a locked package.
+    fn read(package: &toml::Value) -> Option<Self> {
+        let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
+        let (name, version) = (text("name")?.to_owned(), text("version")?.to_owned());
+        let source = text("source").filter(|_| !packages(&name).is_empty())?;
+        let is_of_registry = source.starts_with("registry+");
+        let table = match source.strip_prefix("git+") {
+            // A branch and the commit follow the address.
+            Some(git) => format!("[patch.\"{}\"]", git.split(['?', '#']).next()?),
+            None if is_of_registry => CRATES_IO.to_owned(),
+            None => return None,
+        };
+        Some(Self { name, version, table, is_of_registry })
+    }
+
+    /// The version without its last number.
+    fn minor(&self) -> &str {
+        self.version.rsplit_once('.').map_or(&self.version, |it| it.0)
+    }
+
+    fn has_package(&self) -> bool {
+        let all = packages(&self.name);
+        all.contains(&self.minor()) || all.contains(&self.version.as_str())
+    }
+
+    /// The version of our package: where the peer's is in a repository alone, the same.
+    fn ours(&self) -> String {
+        match packages(&self.name).contains(&self.version.as_str()) {
+            true => self.version.clone(),
+            false => format!("{}.{PATCH_NUMBER}", self.minor()),
+        }
+    }
+
+    /// Whether a locked package needs this one.
+    fn is_needed_by(&self, package: &toml::Value) -> bool {
+        let needed = package.get("dependencies").and_then(toml::Value::as_array);
+        needed.into_iter().flatten().filter_map(toml::Value::as_str).any(|it| {
+            let mut words = it.split(' ');
+            words.next() == Some(&self.name) && words.next().is_none_or(|it| it == self.version)
+        })
+    }
+
+    /// Whether only packages need it that ours replace, which do without.
+    fn goes_with_others(&self, all: &[toml::Value]) -> bool {
+        let mut by = all.iter().filter(|it| self.is_needed_by(it)).peekable();
+        by.peek().is_some() && by.all(|it| Self::read(it).is_some_and(|it| it.has_package()))
+    }
+
+    /// The command that brings ours into the lock file.
+    fn update(&self) -> Vec<String> {
+        let id = format!("{}@{}", self.name, self.version);
+        let mut words = ["cargo", "update", "-p", &id].map(str::to_owned).to_vec();
+        if self.is_of_registry {
+            // For a repository it would be a commit of that.
+            words.extend(["--precise".to_owned(), self.ours()]);
+        }
+        words
+    }
+
+    /// Says why there is no package, or none that the project's requirements allow.
+    fn hindrance(&self, pins: &[Pin]) -> Option<String> {
+        let Self { name, version, .. } = self;
+        if !self.has_package() {
+            let (least, most) = (packages(name)[0], packages(name).pop().unwrap_or_default());
+            return Some(format!(
+                "{name} {version}: there are packages for {name} {least} to {most}, so change its \
+                 version first; docs/switch.md has the errors that may follow"
+            ));
+        }
+        let pin = pins.iter().find(|it| it.package == *name && it.version == *version)?;
+        let (manifest, minor, ours) = (pin.manifest.display(), self.minor(), self.ours());
+        (ours != *version).then(|| {
+            format!(
+                "{manifest} asks for {name} \"={version}\", which excludes {ours}, the version of the \
+                 patch: write \"{minor}\" there, and repeat `selkie switch`"
+            )
+        })
+    }
 }
 
 impl Plan {
-    /// Adds packages of the lock file to the patch table of the workspace's manifest.
+    /// Adds packages of the lock file to the patch tables of the workspace's manifest.
     fn add_cargo(&mut self, root: &Path, lock: &Path, source: &Source) -> Result<()> {
         let locked = table(lock)?;
-        let all = locked.get("package").and_then(toml::Value::as_array).into_iter().flatten();
-        let (mut lines, mut names) = (Vec::new(), Vec::<String>::new());
-        for (name, version) in all.filter_map(peer) {
-            let minor = version.rsplit_once('.').map_or(version.as_str(), |it| it.0);
-            if !packages(&name).contains(&minor) {
-                let (least, most) = (packages(&name)[0], packages(&name).pop().unwrap_or_default());
-                self.notes.push(format!(
-                    "{name} {version}: there are packages for {name} {least} to {most}, so change its \
-                     version first; docs/switch.md has the errors that may follow"
-                ));
-                continue;
-            }
-            let is_renamed = names.contains(&name);
+        let all =
+            locked.get("package").and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
+        let mut peers: Vec<Peer> = all.iter().filter_map(Peer::read).collect();
+        peers.retain(|it| !it.goes_with_others(all));
+        let pins = if peers.is_empty() { Vec::new() } else { pins::exact(root) };
+        peers.retain(|it| {
+            let hindrance = it.hindrance(&pins);
+            let is_free = hindrance.is_none();
+            self.notes.extend(hindrance);
+            is_free
+        });
+        if peers.is_empty() {
+            return Ok(());
+        }
+        let mut tables = Vec::<(&str, Vec<String>)>::new();
+        let mut names = Vec::new();
+        for peer in &peers {
+            let (name, minor) = (peer.name.as_str(), peer.minor());
+            let is_renamed = names.contains(&(&peer.table, name));
             let key = if is_renamed {
                 format!("{name}-{}", minor.replace('.', "-"))
             } else {
-                name.clone()
+                name.into()
             };
-            lines.push(format!("{key} = {} {MARK}", source.value(&name, minor, is_renamed)));
-            let precise = format!("{minor}.{PATCH_NUMBER}");
-            let words =
-                ["cargo", "update", "-p", &format!("{name}@{version}"), "--precise", &precise];
-            self.commands.push(words.map(str::to_owned).to_vec());
-            names.push(name);
-        }
-        if lines.is_empty() {
-            return Ok(());
+            let line = format!("{key} = {} {MARK}", source.value(peer, is_renamed));
+            match tables.iter_mut().find(|it| it.0 == peer.table) {
+                Some((_, lines)) => lines.push(line),
+                None => tables.push((&peer.table, vec![line])),
+            }
+            self.commands.push(peer.update());
+            names.push((&peer.table, name));
         }
         // The peers' crates switch a feature of it on, without which its errors are none of the standard
         // library's; from 1.0 on they are without it.
-        let all = locked.get("package").and_then(toml::Value::as_array).into_iter().flatten();
-        let old = all.filter_map(id).filter(|it| it.starts_with("five8_core@0."));
+        let old = all.iter().filter_map(id).filter(|it| it.starts_with("five8_core@0."));
         let update = |it: &str| ["cargo", "update", "-p", it].map(str::to_owned).to_vec();
         self.commands.extend(old.map(|it| update(it.as_str())));
         let path = root.join("Cargo.toml");
-        let old = read(&path)?;
-        let text = with_patch(&strip(&old), &mut lines);
+        let mut text = strip(&read(&path)?);
+        let mut lines = Vec::new();
+        for (header, mut more) in tables {
+            text = with_patch(&text, header, &mut more);
+            lines.extend(more);
+        }
         self.edits.push(Edit { path, lines, text });
         Ok(())
     }
@@ -368,12 +420,11 @@ fn read(path: &Path) -> Result<String> {
         .with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// A manifest with more lines in its patch table, which is added if it is missing.
-fn with_patch(text: &str, lines: &mut Vec<String>) -> String {
-    const HEADER: &str = "[patch.crates-io]";
-    let at = text.lines().position(|it| it.trim() == HEADER);
+/// A manifest with more lines in one of its patch tables, which is added if it is missing.
+fn with_patch(text: &str, header: &str, lines: &mut Vec<String>) -> String {
+    let at = text.lines().position(|it| it.trim() == header);
     let Some(at) = at else {
-        lines.insert(0, format!("{HEADER} {MARK}"));
+        lines.insert(0, format!("{header} {MARK}"));
         let gap = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
         return format!("{text}{gap}{}\n", lines.join("\n"));
     };
@@ -452,7 +503,6 @@ mod tests {
             let lock = LOCK.replace("0.15.0", "0.15.99");
             fs::write(root.join("Cargo.lock"), lock).unwrap();
             assert!(!is_due(&root, &plan.commands[0]).unwrap());
-            assert!(remove_unused(&root).unwrap().is_empty());
             assert!(plan.notes[0].starts_with("mollusk-svm 0.9.3"), "{:?}", plan.notes);
 
             assert_eq!(undo(&root.join("a")).unwrap(), [root.join("Cargo.toml")]);
@@ -462,20 +512,53 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_that_is_not_used_is_removed() {
-        let kept = "[patch.crates-io] # selkie switch\nlitesvm = { path = \"s/patch/litesvm-0.15\" } # selkie switch\n";
-        let lock = "[[patch.unused]]\nname = \"mollusk-svm-result\"\nversion = \"0.10.99\"\n\
-                    [[patch.unused]]\nname = \"other\"\nversion = \"1.0.0\"\n";
-        let lines = [
-            "mollusk-svm-result = { path = \"s/patch/mollusk-svm-result-0.10\" } # selkie switch\n",
-            "r-0-10 = { package = \"mollusk-svm-result\", git = \"ssh://s\", version = \"=0.10.99\" } # selkie switch\n",
-        ];
-        for line in lines {
-            let manifest = format!("{kept}other = {{ path = \"o\" }}\n{line}");
-            let root = project("unused", &[("Cargo.toml", &manifest), ("Cargo.lock", lock)]);
-            assert_eq!(remove_unused(&root).unwrap(), ["mollusk-svm-result"]);
-            let text = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-            assert_eq!(text, format!("{kept}other = {{ path = \"o\" }}\n"));
+    fn packages_of_repositories_have_tables_of_their_own() {
+        const URL: &str = "https://github.com/otter-sec/anchor.git";
+        let lock = format!(
+            "[[package]]\nname = \"anchor-v2-testing\"\nversion = \"0.1.0\"\n\
+             source = \"git+{URL}?branch=anchor-next#abc\"\ndependencies = [\"litesvm\"]\n\
+             [[package]]\nname = \"litesvm\"\nversion = \"0.13.1\"\nsource = \"registry+x\"\n\
+             [[package]]\nname = \"mollusk-svm\"\nversion = \"0.16.4\"\nsource = \"registry+x\"\n"
+        );
+        let manifest = "[package]\nname = \"it\"\n";
+        let root = project("git", &[("Cargo.toml", manifest), ("Cargo.lock", &lock)]);
+        let plan = plan(&root, &git()).unwrap();
+        plan.write().unwrap();
+        let text = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let patch = &text.parse::<toml::Table>().unwrap()["patch"];
+        assert_eq!(patch[URL]["anchor-v2-testing"]["version"].as_str(), Some("=0.1.0"));
+        assert!(patch["crates-io"].get("litesvm").is_none(), "only what is replaced needs it");
+        assert!(patch["crates-io"].get("mollusk-svm").is_some(), "{text}");
+        // The version of a package of a repository is a commit.
+        assert_eq!(plan.commands[0].join(" "), "cargo update -p anchor-v2-testing@0.1.0");
+        undo(&root).unwrap();
+        assert_eq!(fs::read_to_string(root.join("Cargo.toml")).unwrap(), manifest);
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn exact_requirements_are_named() {
+        for (requirement, is_exact) in [
+            ("litesvm = \"=0.15.0\"", true),
+            ("vm = { package = \"litesvm\", version = \"= 0.15.0\" }", true),
+            ("litesvm = \"0.15.0\"", false),
+            ("litesvm = \"=0.15\"", false),
+        ] {
+            let member = format!("[target.'cfg(unix)'.dev-dependencies]\n{requirement}\n");
+            let files = [
+                ("Cargo.toml", "[workspace]\n"),
+                ("Cargo.lock", LOCK),
+                ("a/b/Cargo.toml", &member),
+            ];
+            let root = project("pins", &files);
+            let plan = plan(&root, &git()).unwrap();
+            assert_eq!(plan.edits.is_empty(), is_exact, "{requirement}");
+            let note = plan.notes.iter().find(|it| it.contains("write \"0.15\" there"));
+            assert_eq!(
+                note.is_some_and(|it| it.contains("a/b/Cargo.toml")),
+                is_exact,
+                "{requirement}"
+            );
             fs::remove_dir_all(&root).unwrap();
         }
     }

@@ -159,7 +159,9 @@ fn work(given: &Given, out_dir: Option<String>) -> Build {
     let folder = parent.unwrap_or(Path::new(".")).display().to_string();
     let arch = given.value("arch").unwrap_or("v3").to_owned();
     let (packages, target, rest) = of_cargo(&given.rest);
-    let mut arguments = vec![folder, "--arch".to_owned(), arch.clone()];
+    // Anchor shows labels of the deployed file, which needs the names.
+    let mut arguments =
+        vec![folder, "--arch".to_owned(), arch.clone(), "--section-names".to_owned()];
     if let Some(folder) = &out_dir {
         arguments.extend(["--out-dir".to_owned(), folder.clone()]);
     }
@@ -322,13 +324,13 @@ mod tests {
     #[test]
     fn builds_of_anchor_are_understood() {
         let build = asked("build-sbf --tools-version v1.57 --arch v3 -- --features devnet");
-        assert_eq!(build.arguments.join(" "), ". --arch v3 -- --features devnet");
+        assert_eq!(build.arguments.join(" "), ". --arch v3 --section-names -- --features devnet");
         let build = asked("--manifest-path a/Cargo.toml --arch v0 --features x y --lto --debug");
-        let expected = "a --arch v0 -- --features x --features y --config profile.release.lto=true";
+        let expected = "a --arch v0 --section-names -- --features x --features y --config profile.release.lto=true";
         assert_eq!(build.arguments.join(" "), expected);
         assert!(build.debug);
         let build = asked("-v -- -p two --target-dir out");
-        let expected = ". --arch v3 --package two --verbose -- --target-dir=out";
+        let expected = ". --arch v3 --section-names --package two --verbose -- --target-dir=out";
         assert_eq!(build.arguments.join(" "), expected);
         assert_eq!(build.target, Some("out".into()));
     }
@@ -357,7 +359,8 @@ mod tests {
         let Asked::Work(test) = test(&words(line)).unwrap() else { panic!() };
         let features = words("default test-sbf");
         let made = test.commands(Path::new("one/Cargo.toml"), &features, Path::new("target"));
-        let expected = "one --arch v0 --out-dir target/deploy --package one -- --features f";
+        let expected =
+            "one --arch v0 --section-names --out-dir target/deploy --package one -- --features f";
         assert_eq!(made.build.arguments.join(" "), expected);
         let expected = "test --manifest-path one/Cargo.toml --features f -p one --test it \
                         --features test-sbf -- --nocapture";

@@ -70,6 +70,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, conflicts_with = "debug")]
     strip: bool,
 
+    /// Give the program a table of section names, which some tools expect; `cargo build-sbf` does
+    #[arg(long)]
+    section_names: bool,
+
     /// The compiler: clang-22, zig, 1.99.0, nightly or a path; `official` runs `cargo build-sbf`
     #[arg(short, long, value_name = "NAME")]
     toolchain: Option<String>,
@@ -108,6 +112,14 @@ pub(crate) struct BuildArgs {
     /// Arguments for what compiles: cargo, or clang for programs in C, as in `-- -O1`
     #[arg(last = true, id = "everything after --", value_name = "ARGUMENTS")]
     arguments: Vec<String>,
+}
+
+impl BuildArgs {
+    /// Gives a program names of sections if they were asked for and it has none.
+    fn with_section_names(&self, elf: Vec<u8>) -> Vec<u8> {
+        let named = self.section_names.then(|| selkie_elf::with_section_names(&elf)).flatten();
+        named.unwrap_or(elf)
+    }
 }
 
 /// The arguments as a command of their own.

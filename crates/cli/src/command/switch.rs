@@ -42,12 +42,6 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
     for words in &plan.commands {
         is_success &= !project::is_due(&folder, words)? || update(ui, words, &folder)?;
     }
-    let unused = project::remove_unused(&folder)?;
-    if !unused.is_empty() {
-        is_success &= shown(ui, &["cargo", "update", "--workspace"].map(str::to_owned), &folder)?;
-        let names = unused.join(", ");
-        ui.aside(&format!("note: {names}: not patched, for no package needs it any more"))?;
-    }
     Ok(Status::of(is_success))
 }
 
@@ -58,27 +52,40 @@ fn shown(ui: &mut Ui, words: &[String], folder: &Path) -> Result<bool> {
     Ok(is_success)
 }
 
-/// Runs `cargo update`, and before it that of each package that stands in the way.
+/// Runs `cargo update`, and before it that of each package that stands in the way, or with them: a package
+/// of a repository is replaced at once, so that alone they cannot change.
 fn update(ui: &mut Ui, words: &[String], folder: &Path) -> Result<bool> {
+    let mut words = words.to_vec();
+    let is_precise = words.iter().any(|it| it == "--precise");
     let mut updated = Vec::new();
     loop {
-        let (is_success, text) = cargo(words, folder)?;
+        let (is_success, text) = cargo(&words, folder)?;
         let conflicts = if is_success { Vec::new() } else { lock::conflicts(&text) };
         let Some(package) = conflicts.into_iter().find(|it| !updated.contains(it)) else {
             ui.aside(&format!("{DIM}$ {}{DIM:#}\n{text}", words.join(" ")))?;
             return Ok(is_success);
         };
-        // With those that it needs, if cargo leaves it as it is otherwise. If the lock file does not have it, the
-        // other one is next.
-        for more in [&[][..], &["--recursive"]] {
-            let mut first = ["cargo", "update", "-p", &package].map(str::to_owned).to_vec();
-            first.extend(more.iter().map(|it| (*it).to_owned()));
-            if project::is_due(folder, &first)? {
-                shown(ui, &first, folder)?;
-            }
+        let id = ["-p", &package].map(str::to_owned);
+        if is_precise {
+            update_first(ui, &id, folder)?;
+        } else if project::is_due(folder, &id)? {
+            words.extend(id);
         }
         updated.push(package);
     }
+}
+
+/// Updates a package, and then those that it needs, if cargo leaves it as it is otherwise. It may not be in the
+/// lock file.
+fn update_first(ui: &mut Ui, id: &[String], folder: &Path) -> Result<()> {
+    for more in [&[][..], &["--recursive"]] {
+        let mut words = ["cargo", "update"].map(str::to_owned).to_vec();
+        words.extend(id.iter().cloned().chain(more.iter().map(|it| (*it).to_owned())));
+        if project::is_due(folder, &words)? {
+            shown(ui, &words, folder)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs a command. Returns whether it succeeded, and what it wrote to standard error.

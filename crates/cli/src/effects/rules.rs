@@ -67,6 +67,7 @@ const FREE_FAUCET: &str = "the faucet gives without limits but its balance";
 pub(crate) const RULES: &[Rule] = &[
     rule(&["build"], &["--package"], If("on sources", paths_are_sources), "packages are in folders of projects"),
     rule(&["build"], &["--idl", "--sizes"], With("--object"), "an object is not linked yet"),
+    rule(&["build"], &["--section-names"], With("--object"), "objects have them"),
     rule(&["build"], &["--feature", "--rules"], With("--object"), "the verifier checks programs"),
     rule(&["build"], &["--feature", "--rules"], If("on assembly sources", paths_are_assembly), "`selkie check` checks them"),
     rule(&["build"], &["--no-statics"], With("--object"), "`selkie link --no-statics` rejects them"),

@@ -179,7 +179,7 @@ impl<'a> Job<'a> {
         let paths = (&output, &args.out_dir, variables);
         let fingerprint = format!(
             "{options:?} {paths:?} {linker_time:?} {:?}",
-            (args.debug, args.strip, &args.features)
+            (args.debug, args.strip, args.section_names, &args.features)
         );
         let mut hasher = DefaultHasher::new();
         (&project.root, &project.name, &output, args.assembler.arch.to_string()).hash(&mut hasher);
@@ -209,10 +209,11 @@ impl<'a> Job<'a> {
             _ if self.is_official() => self.build_officially(ui),
             _ => self.compile(ui),
         };
-        let Made { name, forms, toolchain, sources, target, sizes } = match compiled? {
+        let Made { name, mut forms, toolchain, sources, target, sizes } = match compiled? {
             Ok(made) => made,
             Err(refused) => return Ok(refused),
         };
+        forms.program = self.args.with_section_names(forms.program);
         let features = self.args.features.of(Rules::mainnet()).features;
         let checked = check_file(&forms.program, features, Purpose::Deployment);
         if let Err(refused) = checked {

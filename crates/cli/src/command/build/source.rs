@@ -33,7 +33,7 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
     });
     let Some(assembly) = assembly else { return Ok(report) };
     let path = output_path(source, args, "so")?;
-    let elf = assembly.to_elf();
+    let elf = args.with_section_names(assembly.to_elf());
     files::write(&path, &elf)?;
     let instructions = selkie_isa::insn::instructions(assembly.version, &assembly.text).count();
     report["program"] = json!(path.display().to_string());
