@@ -10,23 +10,11 @@ use crate::{
     modules::Modules,
     print, repository,
     source::{Function, Source},
+    workspaces::WORKSPACES,
 };
 
 /// Functions with more lines of code should be split.
 const LINES_MAX: usize = 70;
-
-/// Each workspace with the folders that contain its sources; the product is first.
-pub(crate) const WORKSPACES: &[(&str, &[&str])] = &[
-    ("product", &["crates/", "xtask/"]),
-    ("oracle", &["oracle/"]),
-    ("oracle-svm", &["oracle-svm/"]),
-    ("bench", &["bench/"]),
-    ("bench-node", &["bench-node/"]),
-    ("bench-svm", &["bench-svm/"]),
-    ("bindings-python", &["bindings/python/"]),
-    ("compat", &["compat/"]),
-    ("fuzz", &["fuzz/"]),
-];
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -35,8 +23,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [folder] => Files::read(folder.as_ref())?,
         _ => bail!("usage: cargo xtask figures [REPOSITORY]"),
     };
-    for workspace in workspaces(&files) {
-        print(&workspace.to_string());
+    for part in parts(&files) {
+        print(&part.to_string());
     }
     for document in ["README.md", "ARCHITECTURE.md"] {
         let words = files.get(document).map_or(0, |text| text.split_whitespace().count());
@@ -45,15 +33,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The figures of every workspace.
-pub(crate) fn workspaces(files: &Files) -> Vec<Workspace> {
-    let workspace =
-        |(name, folders): &(&'static str, &[&str])| Workspace::new(name, folders, files);
-    WORKSPACES.iter().map(workspace).collect()
+/// The figures of every part of the repository.
+pub(crate) fn parts(files: &Files) -> Vec<Part> {
+    let parts = WORKSPACES.iter().flat_map(|it| it.parts);
+    parts.map(|(name, folders)| Part::new(name, folders, files)).collect()
 }
 
-/// The figures of a workspace, without its tests.
-pub(crate) struct Workspace {
+/// The figures of a part of a workspace, without its tests.
+pub(crate) struct Part {
     pub(crate) name: &'static str,
     /// Lines of code of each function, the longest last, with its file.
     pub(crate) functions: Vec<(String, Function)>,
@@ -68,7 +55,7 @@ pub(crate) struct Workspace {
     pub(crate) upward: Vec<String>,
 }
 
-impl Workspace {
+impl Part {
     fn new(name: &'static str, folders: &[&str], files: &Files) -> Self {
         let is_here = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
         let sources = files.iter().filter(|(path, _)| is_here(path) && is_product(path));
@@ -84,7 +71,7 @@ impl Workspace {
         functions.sort_by_key(|(_, function)| function.code_lines);
         let mut file_lines: Vec<_> = sources.iter().map(|(_, it)| it.code_lines()).collect();
         file_lines.sort_unstable();
-        let mut workspace = Self {
+        let mut part = Self {
             name,
             functions,
             file_lines,
@@ -93,9 +80,9 @@ impl Workspace {
             cycles: BTreeMap::new(),
             upward: Vec::new(),
         };
-        workspace.add_documentation(&sources);
-        workspace.add_modules(&sources);
-        workspace
+        part.add_documentation(&sources);
+        part.add_modules(&sources);
+        part
     }
 
     /// Only libraries have public items.
@@ -161,7 +148,7 @@ impl Workspace {
     }
 }
 
-impl core::fmt::Display for Workspace {
+impl core::fmt::Display for Part {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let (lines, files) = (self.function_lines(), &self.file_lines);
         let at = |lines: &[usize], percents: &[usize]| {

@@ -43,6 +43,7 @@ mod walkthroughs;
 mod web;
 mod wheel;
 mod wild;
+mod workspaces;
 
 use std::{
     path::Path,

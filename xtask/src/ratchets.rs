@@ -5,37 +5,34 @@ use std::{collections::BTreeMap, fs};
 
 use anyhow::{Context, Result};
 
-use crate::{figures::Workspace, files::Files, repository};
+use crate::{figures::Part, files::Files, repository};
 
 const FILE: &str = "xtask/ratchets.tsv";
 
-/// By workspace and figure.
+/// By part of the repository and figure.
 type Ratchets = BTreeMap<(String, String), usize>;
 
 /// Compares figures with those on record.
-pub(crate) fn findings(files: &Files, workspaces: &[Workspace]) -> Vec<String> {
-    compare(&recorded(files.get(FILE).unwrap_or_default()), &current(workspaces))
+pub(crate) fn findings(files: &Files, parts: &[Part]) -> Vec<String> {
+    compare(&recorded(files.get(FILE).unwrap_or_default()), &current(parts))
 }
 
 /// Records the figures that are better than those on record, and those that are new.
-pub(crate) fn tighten(files: &Files, workspaces: &[Workspace]) -> Result<()> {
+pub(crate) fn tighten(files: &Files, parts: &[Part]) -> Result<()> {
     let recorded = recorded(files.get(FILE).unwrap_or_default());
     let mut text = String::from("# May only get smaller: `cargo xtask tidy --tighten`.\n");
-    for ((workspace, figure), value) in current(workspaces) {
-        let key = (workspace, figure);
+    for ((part, figure), value) in current(parts) {
+        let key = (part, figure);
         let value = recorded.get(&key).map_or(value, |&it| it.min(value));
-        let (workspace, figure) = key;
-        text.push_str(&format!("{workspace}\t{figure}\t{value}\n"));
+        let (part, figure) = key;
+        text.push_str(&format!("{part}\t{figure}\t{value}\n"));
     }
     fs::write(repository().join(FILE), text).context(FILE)
 }
 
-fn current(workspaces: &[Workspace]) -> Ratchets {
-    let figures = workspaces.iter().flat_map(|workspace| {
-        workspace
-            .ratchets()
-            .into_iter()
-            .map(|(figure, it)| ((workspace.name.to_owned(), figure), it))
+fn current(parts: &[Part]) -> Ratchets {
+    let figures = parts.iter().flat_map(|part| {
+        part.ratchets().into_iter().map(|(figure, it)| ((part.name.to_owned(), figure), it))
     });
     figures.collect()
 }
@@ -51,18 +48,18 @@ fn recorded(text: &str) -> Ratchets {
 
 fn compare(recorded: &Ratchets, current: &Ratchets) -> Vec<String> {
     let mut findings = Vec::new();
-    for (key @ (workspace, figure), value) in current {
+    for (key @ (part, figure), value) in current {
         // A figure that is not on record was 0, such as that of cycles.
         let limit = recorded.get(key).copied().unwrap_or(0);
         if *value > limit {
-            findings.push(format!("{workspace}: {figure}: {value}, at most {limit} is allowed"));
+            findings.push(format!("{part}: {figure}: {value}, at most {limit} is allowed"));
         }
     }
-    for (key @ (workspace, figure), limit) in recorded {
+    for (key @ (part, figure), limit) in recorded {
         let value = current.get(key).copied().unwrap_or(0);
         if value < *limit {
             findings.push(format!(
-                "{workspace}: {figure}: {value}; lower the ratchet from {limit} with `cargo xtask \
+                "{part}: {figure}: {value}; lower the ratchet from {limit} with `cargo xtask \
                  tidy --tighten`"
             ));
         }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::{
-    figures::{self, Workspace},
+    figures::{self, Part},
     files::Files,
     links, locks, names, output, ratchets, repository, say,
     source::Function,
@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match arguments[..] {
         [] => {}
         ["--tighten"] => {
-            ratchets::tighten(&repository.files, &repository.workspaces)?;
+            ratchets::tighten(&repository.files, &repository.parts)?;
             repository = Repository::read(crate::repository())?;
         }
         _ => bail!("usage: cargo xtask tidy [--tighten]"),
@@ -137,7 +137,7 @@ struct Repository {
     files: Files,
     /// The crates that each crate of the workspace uses.
     crates: BTreeMap<String, Vec<String>>,
-    workspaces: Vec<Workspace>,
+    parts: Vec<Part>,
 }
 
 impl Repository {
@@ -151,7 +151,7 @@ impl Repository {
         let compat = ["--manifest-path", "compat/Cargo.toml"];
         let compat = output(command().args(arguments).args(compat).current_dir(root))?;
         crates.extend(uses_of_compat(&serde_json::from_slice(&compat.stdout)?)?);
-        Ok(Self { workspaces: figures::workspaces(&files), files, crates })
+        Ok(Self { parts: figures::parts(&files), files, crates })
     }
 }
 
@@ -274,28 +274,28 @@ fn versions_are_shared(repository: &Repository) -> Vec<String> {
 
 /// Modules of a lower layer do not use those of a higher one.
 fn layers_point_down(repository: &Repository) -> Vec<String> {
-    repository.workspaces.iter().flat_map(|it| it.upward.clone()).collect()
+    repository.parts.iter().flat_map(|it| it.upward.clone()).collect()
 }
 
 /// The recorded figures do not get worse, and better ones are recorded.
 fn figures_do_not_get_worse(repository: &Repository) -> Vec<String> {
-    let findings = ratchets::findings(&repository.files, &repository.workspaces);
-    for workspace in &repository.workspaces {
+    let findings = ratchets::findings(&repository.files, &repository.parts);
+    for part in &repository.parts {
         let is_worse = |figure: &str| {
-            let start = format!("{}: {figure}", workspace.name);
+            let start = format!("{}: {figure}", part.name);
             findings.iter().any(|it| it.starts_with(&start) && !it.contains("lower the ratchet"))
         };
         if is_worse("functions over") || is_worse("function lines, max") {
-            workspace.long_functions().for_each(|(path, function)| {
+            part.long_functions().for_each(|(path, function)| {
                 let Function { name, line, code_lines } = function;
                 say(&format!("{path}:{line}: {name}: {code_lines} lines"));
             });
         }
         if is_worse("modules in cycles") {
-            workspace.cycles().for_each(|it| say(&format!("cycle of modules in {it}")));
+            part.cycles().for_each(|it| say(&format!("cycle of modules in {it}")));
         }
         if is_worse("public items") {
-            workspace.undocumented.iter().for_each(|it| say(&format!("{it}: no documentation")));
+            part.undocumented.iter().for_each(|it| say(&format!("{it}: no documentation")));
         }
     }
     findings
@@ -476,7 +476,7 @@ mod tests {
             ("elf".to_owned(), vec!["isa".to_owned()]),
         ]);
         let files = Files::from(*files);
-        let repository = Repository { files, crates, workspaces: Vec::new() };
+        let repository = Repository { files, crates, parts: Vec::new() };
         assert_eq!(rule(&repository), findings);
     }
 

@@ -11,6 +11,7 @@ use selkie_svm::{
 };
 use solana_account::WritableAccount;
 use solana_sdk_ids::{incinerator, stake, sysvar, vote};
+use solana_stake_history::StakeHistory;
 
 use crate::{
     advance::Advance,
@@ -75,7 +76,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
     /// vote accounts share what they earned.
     pub(crate) fn calculate_rewards(&mut self, stakes: &StakeAccounts) -> Calculation {
         let epoch = self.schedule.get_epoch(self.before.slot);
-        let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
+        let history = self.stake_history();
         let admitted = stakes.admitted(epoch.saturating_add(1), &history);
         let mut delegated = stakes.delegated(epoch, &history);
         let kind = self.kind(epoch);
@@ -88,20 +89,36 @@ impl<A: HeadAccounts> Advance<'_, A> {
             let recorded = VoteRewards::read(self.accounts).and_then(|all| all.of(epoch));
             recorded.map_or(0, |it| it.lamports)
         };
-        let inputs = Inputs {
-            epoch,
-            kind,
-            inflation,
-            accounts: stakes,
-            stakes: &self.before.stakes,
-            history: &history,
-            rent: &self.rent,
-            admitted: &admitted,
-            delegated: &delegated,
-            rules: self.rules(),
-        };
-        let calculation = inputs.calculate();
+        let calculation =
+            self.inputs(epoch, inflation, stakes, [&admitted, &delegated]).calculate();
         Calculation { delegated, ..calculation }
+    }
+
+    /// Returns what the rewards of an epoch are computed from: its inflation, the vote accounts that are
+    /// admitted to the next one, and the effective stake of each in the rewarded one.
+    fn inputs<'b>(
+        &'b self,
+        epoch: u64,
+        inflation: u64,
+        accounts: &'b StakeAccounts,
+        [admitted, delegated]: [&'b BTreeMap<Pubkey, u64>; 2],
+    ) -> Inputs<'b> {
+        Inputs {
+            epoch,
+            kind: self.kind(epoch),
+            inflation,
+            accounts,
+            stakes: &self.before.stakes,
+            history: self.stake_history(),
+            rent: &self.rent,
+            admitted,
+            delegated,
+            rules: self.rules(),
+        }
+    }
+
+    fn stake_history(&self) -> StakeHistory {
+        sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID))
     }
 
     /// Lets the vote accounts that are newly admitted to epochs pay for it: to the incinerator, which
@@ -286,7 +303,7 @@ impl<A: HeadAccounts> Advance<'_, A> {
         let pending = pending.clone();
         let end = partitions.end.min(pending.partitions.len());
         let due = pending.partitions.get(partitions.start.min(end)..end).unwrap_or_default();
-        let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
+        let history = self.stake_history();
         let epoch = self.schedule.get_epoch(self.slot);
         let (mut total, mut of_fees) = (0_u64, 0_u64);
         for reward in due.iter().flatten() {
@@ -360,7 +377,6 @@ impl<A: HeadAccounts> Advance<'_, A> {
         let mut stakes = self.stake_accounts();
         let epoch = time::schedule(&self.before.environment.sysvars).get_epoch(self.before.slot);
         let epoch = epoch.saturating_sub(1);
-        let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
         // The vote accounts were admitted when the distribution began, by what they held and said then.
         let leader_epoch = self.schedule.get_leader_schedule_epoch(self.before.slot);
         let admitted = self.stakes.of(leader_epoch).vote_accounts.clone();
@@ -371,20 +387,8 @@ impl<A: HeadAccounts> Advance<'_, A> {
             }
         }
         let delegated = read_delegated_stakes(self.accounts, epoch).unwrap_or_default();
-        let kind = self.kind(epoch);
-        let inputs = Inputs {
-            epoch,
-            kind,
-            inflation: rewards.total_rewards,
-            accounts: &stakes,
-            stakes: &self.before.stakes,
-            history: &history,
-            rent: &self.rent,
-            admitted: &admitted,
-            delegated: &delegated,
-            rules: self.rules(),
-        };
-        let is_nothing_due = kind != EpochKind::Alpenglow && rewards.total_points == 0;
+        let inputs = self.inputs(epoch, rewards.total_rewards, &stakes, [&admitted, &delegated]);
+        let is_nothing_due = inputs.kind != EpochKind::Alpenglow && rewards.total_points == 0;
         let calculation = if is_nothing_due {
             Calculation::default()
         } else {

@@ -1,7 +1,7 @@
 //! Builds Solana programs in C, Rust and assembly with stock compilers and `selkie-link`.
 //!
-//! [`Project::find`] finds the programs of a folder, [`c::compile`] and [`rust::compile`] compile
-//! one, and [`link()`] links it.
+//! [`Project::find`] finds the programs of a folder, and [`build`] compiles and links one: by [`c::compile`] or
+//! [`rust::compile`], and [`link()`].
 //!
 //! | module | what it owns |
 //! |---|---|
@@ -57,9 +57,11 @@ mod toolchain;
 mod view;
 mod wrapper;
 
-use std::{ffi::OsString, io};
+use std::{ffi::OsString, io, path::Path};
 
-use selkie_link::Linked;
+use selkie_link::{LinkError, Linked};
+
+use crate::project::Language;
 
 pub use crate::{
     failure::BuildError,
@@ -90,6 +92,44 @@ pub fn run_for_cargo(arguments: Vec<OsString>) -> Option<io::Result<u8>> {
     }
     let is_collector = arguments.iter().any(|it| it == collect::ARGUMENT);
     is_collector.then(|| collect::run(arguments.into_iter()).map(|()| 0))
+}
+
+/// Compiles and links a project in C or Rust. One in Rust whose stack frames are too large is built once more,
+/// with less inlining. Objects of C go to a folder below `target`.
+///
+/// # Errors
+///
+/// Those of [`c::compile`], [`rust::compile`] and [`link()`]. If the frames are too large in both builds, the errors
+/// are those of the first.
+pub fn build(
+    project: &Project,
+    target: &Path,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<(Compiled, Built), BuildError> {
+    let Language::Rust(_) = &project.language else {
+        let compiled = c::compile(project, target, options, progress)?;
+        let built = link(&compiled, options)?;
+        return Ok((compiled, built));
+    };
+    let built = build_rust(project, options, progress);
+    if let Err(BuildError::Link(errors)) = &built
+        && errors.iter().all(LinkError::is_about_frame)
+    {
+        progress.output("stack frames are too large: trying again with less inlining\n");
+        return build_rust(project, &options.with_smaller_frames(), progress).or(built);
+    }
+    built
+}
+
+fn build_rust(
+    project: &Project,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<(Compiled, Built), BuildError> {
+    let compiled = rust::compile(project, options, progress)?;
+    let built = link(&compiled, options)?;
+    Ok((compiled, built))
 }
 
 /// Links compiled objects.

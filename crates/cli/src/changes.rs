@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use anyhow::Result;
-use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie::account_json;
 use selkie_svm::{Account, Pubkey};
 use serde_json::{Value, json};
 
@@ -59,19 +59,4 @@ impl AccountChange<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns an account in the format of `solana account --output json`.
-pub(crate) fn account_json(key: &Pubkey, account: &Account) -> Value {
-    json!({
-        "pubkey": key.to_string(),
-        "account": {
-            "lamports": account.lamports,
-            "data": [BASE64_STANDARD.encode(&account.data), "base64"],
-            "owner": account.owner.to_string(),
-            "executable": account.executable,
-            "rentEpoch": account.rent_epoch,
-            "space": account.data.len(),
-        },
-    })
 }

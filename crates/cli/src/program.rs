@@ -214,14 +214,10 @@ pub(crate) fn open_to_show(
 
 /// Returns the first slot of a function given by name, mangled or not, or by number.
 pub(crate) fn find_function(graph: &Graph, name: &str) -> Result<u32> {
-    let named = graph
-        .functions
-        .iter()
-        .find(|(pc, known)| *known == name || demangle(known) == name || name.parse() == Ok(**pc))
-        .map(|(pc, _)| *pc);
     let advice = || {
         let names = graph.functions.values().take(12).map(|it| demangle(it));
         format!("its functions are: {}", names.collect::<Vec<_>>().join(", "))
     };
-    named.ok_or_else(|| anyhow!("the program has no function `{name}`")).advise(advice())
+    let function = graph.function(name);
+    function.ok_or_else(|| anyhow!("the program has no function `{name}`")).advise(advice())
 }

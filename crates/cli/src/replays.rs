@@ -6,7 +6,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie_client::{Client, REPLAY_BYTES_MAX};
+use selkie::Signature;
+use selkie_client::Client;
 use selkie_isa::failure::Failure;
 pub(crate) use selkie_replay::files::{HELP, debug_files, files, is_empty, searched};
 use selkie_replay::{
@@ -14,7 +15,6 @@ use selkie_replay::{
     files::{self as replay_files, Fetch, signature},
 };
 use selkie_report::Programs;
-use serde_json::json;
 
 use crate::{
     files as output,
@@ -26,7 +26,7 @@ pub(crate) fn fetcher(url: Option<&str>) -> Option<Fetch> {
     let url = url?.to_owned();
     Some(Arc::new(move |signature| {
         let client = Client::new(&url)?;
-        fetch(&client, &signature.to_string()).map_err(Failure::of)
+        fetch(&client, signature).map_err(Failure::of)
     }))
 }
 
@@ -83,13 +83,6 @@ pub(crate) fn save(paths: &[PathBuf], url: Option<&str>, to: &Path) -> Result<Ve
 }
 
 /// Takes a landed transaction from a node.
-pub(crate) fn fetch(client: &Client, signature: &str) -> Result<ReplayFile> {
-    let replay: Option<String> = client
-        .call_for("selkie_replayTransaction", &json!([signature]), REPLAY_BYTES_MAX)
-        .with_context(|| format!("cannot replay {signature}"))
-        .advise("only `selkie node` keeps the state before its newest transactions")?;
-    let missing = || anyhow!("{} has no transaction {signature}", client.url());
-    let replay = replay.ok_or_else(missing);
-    let replay = replay.advise("what fails in the simulation does not land: skip the preflight")?;
-    Ok(ReplayFile::parse(&replay)?)
+pub(crate) fn fetch(client: &Client, signature: &Signature) -> Result<ReplayFile> {
+    Ok(ReplayFile::parse(&client.replay(signature)?)?)
 }

@@ -35,6 +35,6 @@ pub use crate::{
     cluster::{Cluster, Location, Signers, lookup_addresses},
     names::{Names, PAYER, Payer},
     read::read,
-    rpc::{Client, LIST_BYTES_MAX, LandedIn, REPLAY_BYTES_MAX},
+    rpc::{Client, LandedIn},
     store::{OpenError, Refusal, StoreStatistics, StoredFile, StoredPrograms},
 };

@@ -4,6 +4,7 @@ mod answer;
 mod clone;
 #[cfg_attr(not(feature = "http"), path = "rpc/absent.rs")]
 mod http;
+mod replays;
 
 use core::time::Duration;
 use selkie_isa::failure::{Context as _, Failure, OrFailure as _, Result};
@@ -24,9 +25,7 @@ use self::answer::AtMost;
 /// The largest answer, unless accounts or lists are asked for.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// The largest answer that lists something.
-pub const LIST_BYTES_MAX: u64 = 64 << 20;
-/// The largest answer that has a replay: the accounts of a transaction have 64 MiB at most.
-pub const REPLAY_BYTES_MAX: u64 = 256 << 20;
+const LIST_BYTES_MAX: u64 = 64 << 20;
 /// The data of an account.
 const ACCOUNT_BYTES_MAX: usize = 10 << 20;
 /// The largest answer for an account, and for several: more are asked for in parts.

@@ -85,6 +85,18 @@ fn calls_are_not_edges() {
 }
 
 #[test]
+fn functions_are_found_by_name_mangled_or_not_and_by_slot() {
+    let mangled = "_ZN5vault7deposit17h0123456789abcdefE";
+    let functions = [(0, "entrypoint"), (1, mangled)];
+    let program = program(Version::V3, &[word(0x85, 0x10, 0, 0), EXIT, EXIT], &functions);
+    let graph = Graph::new(&program, Style::Selkie);
+    for name in [mangled, "vault::deposit", "1"] {
+        assert_eq!(graph.function(name), Some(1), "{name}");
+    }
+    assert_eq!([graph.function("entrypoint"), graph.function("2")], [Some(0), None]);
+}
+
+#[test]
 fn jumps_out_of_the_program_have_no_edge() {
     let words = [jeq(100), ja(-100), 0x18, 0, ja(-2)];
     let program = program(Version::V0, &words, &[]);

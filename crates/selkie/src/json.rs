@@ -2,12 +2,12 @@
 
 use base64::{DecodeError, Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
-use solana_account::{AccountSharedData, ReadableAccount};
+use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
 
 /// Renders an account like `solana account --output json`.
 #[must_use]
-pub fn account_file(key: &Pubkey, account: &AccountSharedData) -> Value {
+pub fn account_file(key: &Pubkey, account: &impl ReadableAccount) -> Value {
     json!({
         "pubkey": key.to_string(),
         "account": {

@@ -9,11 +9,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::rows::Row;
-use crate::{output, repository, steps::cargo_command};
-
-/// The folders of the workspaces; the product's is the first.
-const WORKSPACES: &[&str] =
-    &["", "bench", "bench-node", "compat", "fuzz", "oracle-bank", "oracle-svm"];
+use crate::{output, repository, steps::cargo_command, workspaces::WORKSPACES};
 
 /// What every check depends on.
 const EVERYTHING: &[&str] =
@@ -82,7 +78,7 @@ fn crates() -> Result<BTreeMap<String, BTreeSet<String>>> {
     for workspace in WORKSPACES {
         let mut cargo = cargo_command();
         cargo.args(["metadata", "--no-deps", "--format-version=1", "--locked"]);
-        let metadata = output(cargo.current_dir(repository().join(workspace)))?.stdout;
+        let metadata = output(cargo.current_dir(repository().join(workspace.folder)))?.stdout;
         let metadata: Value = serde_json::from_slice(&metadata)?;
         let packages = metadata["packages"].as_array().context("cargo names no packages")?;
         for package in packages {

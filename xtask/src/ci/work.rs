@@ -12,34 +12,17 @@ use crate::{
     say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
     tidy, toolchains, upstream, vscode, walk, walkthroughs, web, wheel,
+    workspaces::{Row, WORKSPACES},
 };
 
-/// The workspaces besides the product's, and members of theirs in other folders.
-const WORKSPACES: &[&str] = &[
-    "bench",
-    "bench-node",
-    "bench-svm/peer",
-    "bindings/js",
-    "compat",
-    "fuzz",
-    "oracle",
-    "oracle-bank",
-    "oracle-svm",
-    "tests/clients/rust",
-];
-
-/// Those that measure, fuzz and try clients, most of them with others' crates, whose check takes minutes.
-const TOOLS: &[&str] = &["bench", "bench-node", "bench-svm/peer", "fuzz", "tests/clients/rust"];
-
 pub(super) fn format(_: &Setting) -> Result<()> {
-    cargo(&["fmt", "--all", "--check"])?;
     WORKSPACES.iter().try_for_each(is_formatted)
 }
 
-/// Checks the format of the packages in a folder, with the compiler of the root: that of the folder may
+/// Checks the format of the packages of a workspace, with the compiler of the root: that of its folder may
 /// have no formatter.
-fn is_formatted(folder: &&str) -> Result<()> {
-    let manifest = repository().join(folder).join("Cargo.toml");
+fn is_formatted(workspace: &Row) -> Result<()> {
+    let manifest = repository().join(workspace.folder).join("Cargo.toml");
     succeed(cargo_command().args(["fmt", "--all", "--check", "--manifest-path"]).arg(manifest))
 }
 
@@ -383,18 +366,18 @@ pub(super) fn node_torture(_: &Setting) -> Result<()> {
 
 /// Lints the workspaces that the daily checks do not compile.
 pub(super) fn lint_tools(_: &Setting) -> Result<()> {
-    TOOLS.iter().try_for_each(lint_workspace)
+    WORKSPACES.iter().filter(|it| it.is_tool).try_for_each(lint_workspace)
 }
 
 /// Peers' crates state a newer compiler than the one they need.
-fn lint_workspace(folder: &&str) -> Result<()> {
+fn lint_workspace(workspace: &Row) -> Result<()> {
     let mut command = cargo_command();
     command.args(["clippy", "--workspace", "--all-targets", "--locked", "--ignore-rust-version"]);
     command.args(["--", "-D", "warnings"]);
     // They share most of what they depend on, with the same settings.
     command.env("CARGO_TARGET_DIR", repository().join("target/lints"));
     command.env("CARGO_PROFILE_DEV_DEBUG", "false");
-    succeed(command.current_dir(repository().join(folder)))
+    succeed(command.current_dir(repository().join(workspace.folder)))
 }
 
 fn words(arguments: &str) -> Vec<String> {

@@ -40,7 +40,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) accounts: &'a StakeAccounts,
     pub(crate) stakes: &'a Stakes,
     /// The history with the entry of the rewarded epoch.
-    pub(crate) history: &'a StakeHistory,
+    pub(crate) history: StakeHistory,
     pub(crate) rent: &'a Rent,
     /// The vote accounts that are admitted to the epoch that begins: others earn nothing.
     pub(crate) admitted: &'a BTreeMap<Pubkey, u64>,
@@ -158,7 +158,7 @@ impl Inputs<'_> {
     pub(crate) fn calculate_by(&self, points: u128) -> Calculation {
         let mut all = Calculation { inflation: self.inflation, points, ..Calculation::default() };
         for stake in &self.accounts.stakes {
-            let status = self.accounts.status(&stake.delegation, self.epoch, self.history);
+            let status = self.accounts.status(&stake.delegation, self.epoch, &self.history);
             let is_inactive = status.effective == 0 && status.activating == 0;
             if !(self.rules.skips_inactive && is_inactive) {
                 self.reward(stake, &status, &mut all);
@@ -178,7 +178,7 @@ impl Inputs<'_> {
     /// additional stake earns as many credits as the best vote account did in the epoch.
     fn points(&self) -> u128 {
         let of = |stake: &StakeAccount| {
-            let status = self.accounts.status(&stake.delegation, self.epoch, self.history);
+            let status = self.accounts.status(&stake.delegation, self.epoch, &self.history);
             let is_inactive = status.effective == 0 && status.activating == 0;
             let vote = self.vote(stake).filter(|_| !(self.rules.skips_inactive && is_inactive));
             vote.map_or(0, |vote| self.points_of(stake, vote, EpochKind::Tower).tower)
@@ -232,7 +232,7 @@ impl Inputs<'_> {
     }
 
     fn effective(&self, stake: &StakeAccount, epoch: u64) -> u128 {
-        self.accounts.status(&stake.delegation, epoch, self.history).effective.into()
+        self.accounts.status(&stake.delegation, epoch, &self.history).effective.into()
     }
 
     /// Returns the points of the credits before the migration, and the credits observed then.

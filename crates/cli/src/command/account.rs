@@ -4,7 +4,7 @@ use selkie_client::{amount, data, known};
 use std::{fs, io::Write as _};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use selkie::{Account, Pubkey, ReadableAccount as _, ids, programs};
+use selkie::{Account, Pubkey, ReadableAccount as _, account_json, ids, programs};
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
         account::{AccountArgs, AccountCommand, DumpArgs, LoadArgs, SetArgs, ShowArgs},
         send::SessionArgs,
     },
-    changes::{AccountChange, account_json},
+    changes::AccountChange,
     program::read,
     session::Session,
     ui::{Advise as _, DIM, GOOD, STRONG, Status, Ui},

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::{
     Account, ErrorPlace, ErrorSources, FailedAccount, FailedInstruction, InstructionError,
-    ProgramError, TransactionError, custom_error, programs::errors,
+    ProgramError, TransactionError, account_json, custom_error, programs::errors,
 };
 use selkie_case::RunMemory;
 use selkie_client::instruction_file::InstructionFile;
@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use crate::{
     args::RunArgs,
     call::Call,
-    changes::{AccountChange, account_json},
+    changes::AccountChange,
     files,
     names::Names,
     program::ProgramFile,

@@ -98,6 +98,16 @@ impl Graph {
         self.blocks.last()
     }
 
+    /// Returns the first slot of a function given by name, mangled or not, or by that slot as text.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<u32> {
+        let is_meant = |pc: u32, known: &str| {
+            known == name || demangle(known) == name || name.parse() == Ok(pc)
+        };
+        let found = self.functions.iter().find(|(pc, known)| is_meant(**pc, known));
+        found.map(|(pc, _)| *pc)
+    }
+
     /// Returns slots and blocks of each function, which extends to the start of the next one. In
     /// anza's style the instructions before the first function are left out.
     pub fn by_function(&self) -> impl Iterator<Item = (Range<u32>, &[Block])> {

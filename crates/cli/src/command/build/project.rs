@@ -13,12 +13,11 @@ use selkie_build::{
     BuildError, Built, Compiled, Options, Progress, Project, c, failure, idl,
     official::{self, Official},
     project::Language,
-    rust,
     sizes::Sizes,
     stamp::Stamp,
 };
 use selkie_inspect::{SourceMap, remember_built};
-use selkie_link::{LinkError, Statics};
+use selkie_link::Statics;
 use selkie_replay::recordings::target_folders;
 use selkie_svm::{Purpose, Rules, check_file};
 use serde_json::{Value, json};
@@ -292,37 +291,15 @@ impl<'a> Job<'a> {
         })
     }
 
-    fn compile_and_link(
-        &self,
-        options: &Options,
-        progress: &mut Shown<'_>,
-    ) -> Result<(Compiled, Built), BuildError> {
-        let compiled = match &self.project.language {
-            Language::Rust(_) => rust::compile(self.project, options, progress),
-            _ => {
-                let target = match self.output {
-                    Some(_) => self.options.cache.join("objects"),
-                    None => self.target(),
-                };
-                c::compile(self.project, &target, options, progress)
-            }
-        }?;
-        let built = selkie_build::link(&compiled, options)?;
-        Ok((compiled, built))
-    }
-
     /// Compiles and links, and shows errors.
     fn compile(&self, ui: &mut Ui) -> Result<Outcome> {
         let mut progress = Shown { ui, verbose: self.args.verbose };
-        let mut linked = self.compile_and_link(&self.options, &mut progress);
-        if let (Language::Rust(_), Err(BuildError::Link(errors))) =
-            (&self.project.language, &linked)
-            && errors.iter().all(LinkError::is_about_frame)
-        {
-            progress.output("stack frames are too large: trying again with less inlining\n");
-            let again = self.compile_and_link(&self.options.with_smaller_frames(), &mut progress);
-            linked = again.or(linked);
-        }
+        // Objects of a single source go to no folder of the user's.
+        let target = match self.output {
+            Some(_) => self.options.cache.join("objects"),
+            None => self.target(),
+        };
+        let linked = selkie_build::build(self.project, &target, &self.options, &mut progress);
         match linked {
             Ok((compiled, built)) => {
                 for it in &built.differences {
