@@ -4,6 +4,9 @@
 //! `target/peers`, into a package in which the peer's name stands for ours. Tests that fail, or cannot
 //! be compiled, have a row in `xtask/peers/expected.tsv` with the reason. Any other failure is an error,
 //! and so is a row whose test passes.
+//!
+//! Projects of others are rows of `xtask/peers/projects.tsv`: repositories at a commit, whose tests run after
+//! `selkie switch --write`.
 
 pub(crate) mod api;
 #[cfg(test)]
@@ -11,6 +14,7 @@ mod dependencies;
 mod figures;
 mod manifest;
 pub(crate) mod patch;
+mod project;
 mod signature;
 mod source;
 mod suite;
@@ -25,9 +29,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::{output, print, repository, say};
+use project::Project;
 use suite::{Outcome, Suite};
 
-/// Runs the chore: all suites, or those of the named packages. `--checkouts FOLDER` names a folder with
+/// Runs the chore: all suites and projects, or those that are named. `--checkouts FOLDER` names a folder with
 /// the peers' repositories, from which test programs are built; without it they are cloned. `--api`
 /// checks the table of public items instead. `--figures` measures the suites on
 /// the peers as well, and `--benches` the peers' benchmarks on both.
@@ -45,27 +50,49 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         _ => (None, arguments),
     };
     let suites: Vec<Suite> = rows("xtask/peers/suites.tsv")?.into_iter().map(Suite::of).collect();
-    let is_named = |suite: &&Suite| named.is_empty() || named.contains(&suite.name());
-    let chosen: Vec<&Suite> = suites.iter().filter(is_named).collect();
-    let usage = "usage: cargo xtask peers --api | [--checkouts FOLDER] [--figures | --benches] [PACKAGE-VERSION...]";
-    ensure!(!chosen.is_empty(), "{usage}, of xtask/peers/suites.tsv");
+    let is_named = |name: &str| named.is_empty() || named.iter().any(|it| it == name);
+    let chosen: Vec<&Suite> = suites.iter().filter(|it| is_named(&it.name())).collect();
+    let projects = rows("xtask/peers/projects.tsv")?.into_iter().map(Project::of);
+    let projects: Vec<Project> = projects.filter(|it| is_named(it.name())).collect();
+    let usage = "usage: cargo xtask peers --api | [--checkouts FOLDER] [--figures | --benches] [PACKAGE-VERSION | PROJECT...]";
+    ensure!(
+        !chosen.is_empty() || !projects.is_empty(),
+        "{usage}, of xtask/peers/suites.tsv and projects.tsv"
+    );
     let expected = rows("xtask/peers/expected.tsv")?;
     if let Some(measure) = measure {
         return chosen.into_iter().try_for_each(|suite| {
             let checkout = checkout(suite, checkouts.as_deref())?;
-            measure(suite, &checkout, &Expected::of(suite, &expected).left_out())
+            let expected = Expected::of(&suite.package, &suite.version, &expected);
+            measure(suite, &checkout, &expected.left_out())
         });
     }
+    run_all(&chosen, &projects, &expected, checkouts.as_deref())
+}
+
+/// Runs suites and projects, prints their rows, and compares them with what is expected.
+fn run_all(
+    suites: &[&Suite],
+    projects: &[Project],
+    rows: &[Vec<String>],
+    checkouts: Option<&Path>,
+) -> Result<()> {
     let mut surprises = Vec::new();
+    let mut add = |name: &str, expected: &Expected, outcome: &Outcome| {
+        print(&expected.line(name, outcome));
+        surprises.extend(expected.surprises(name, outcome));
+    };
     print(
         "| suite | passed | failed as expected | left out | compiled | run |\n|---|---|---|---|---|---|",
     );
-    for suite in chosen {
-        let expected = Expected::of(suite, &expected);
-        let checkout = checkout(suite, checkouts.as_deref())?;
-        let outcome = suite.run(&checkout, &expected.left_out())?;
-        print(&expected.line(suite, &outcome));
-        surprises.extend(expected.surprises(suite, &outcome));
+    for suite in suites {
+        let expected = Expected::of(&suite.package, &suite.version, rows);
+        let checkout = checkout(suite, checkouts)?;
+        add(&suite.name(), &expected, &suite.run(&checkout, &expected.left_out())?);
+    }
+    for project in projects {
+        let expected = Expected::of(project.name(), &project.commit, rows);
+        add(project.name(), &expected, &project.run(checkouts)?);
     }
     if surprises.is_empty() {
         return Ok(());
@@ -127,11 +154,11 @@ fn unfinished(folder: &Path) -> Result<PathBuf> {
 struct Expected(Vec<(String, String)>);
 
 impl Expected {
-    fn of(suite: &Suite, rows: &[Vec<String>]) -> Self {
+    fn of(name: &str, version: &str, rows: &[Vec<String>]) -> Self {
         let row = |row: &Vec<String>| {
             let [package, versions, test, reason] = row.as_slice() else { return None };
-            let applies = versions == "all" || versions.split(' ').any(|it| it == suite.version);
-            (*package == suite.package && applies).then(|| (test.clone(), reason.clone()))
+            let applies = versions == "all" || versions.split(' ').any(|it| it == version);
+            (*package == name && applies).then(|| (test.clone(), reason.clone()))
         };
         Self(rows.iter().filter_map(row).collect())
     }
@@ -146,14 +173,13 @@ impl Expected {
     }
 
     /// The row of the table that the chore prints.
-    fn line(&self, suite: &Suite, outcome: &Outcome) -> String {
+    fn line(&self, name: &str, outcome: &Outcome) -> String {
         let (passed, failed) = (outcome.passed.len(), outcome.failed.len());
         let expected = outcome.failed.iter().filter(|it| self.has(it)).count();
         let note =
             if failed > expected { format!(", {} not", failed - expected) } else { String::new() };
         format!(
-            "| {} | {passed} | {expected}{note} | {} | {:.0?} | {:.1?} |",
-            suite.name(),
+            "| {name} | {passed} | {expected}{note} | {} | {:.0?} | {:.1?} |",
             self.left_out().join(", "),
             outcome.compiled,
             outcome.run
@@ -161,7 +187,7 @@ impl Expected {
     }
 
     /// What went otherwise than expected.
-    fn surprises(&self, suite: &Suite, outcome: &Outcome) -> Vec<String> {
+    fn surprises(&self, name: &str, outcome: &Outcome) -> Vec<String> {
         let failed = outcome.failed.iter().filter(|it| !self.has(it));
         let passed = outcome.passed.iter().filter(|it| self.has(it));
         let names = [&outcome.failed, &outcome.passed, &outcome.ignored];
@@ -172,7 +198,7 @@ impl Expected {
             .chain(passed.map(|it| format!("{it} passes")))
             .chain(listed.filter(is_absent).map(|it| format!("{it} is expected, but not there")))
             .chain(outcome.aborted.iter().map(|it| format!("{it} ends before all of its tests")))
-            .map(|it| format!("{}: {it}", suite.name()))
+            .map(|it| format!("{name}: {it}"))
             .collect()
     }
 }
@@ -183,10 +209,6 @@ mod tests {
 
     #[test]
     fn rows_apply_to_versions() {
-        let suite = |version: &str| {
-            let columns = ["litesvm", version, "litesvm", "", "litesvm", "", ""];
-            Suite::of(columns.map(str::to_owned).to_vec())
-        };
         let rows = [["litesvm", "0.1.0", "a::b", "why"], ["litesvm", "all", "c", "why"]];
         let rows: Vec<_> = rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect();
         let outcome = Outcome {
@@ -194,23 +216,21 @@ mod tests {
             failed: vec!["a::b".to_owned()],
             ..Outcome::default()
         };
-        let expected = Expected::of(&suite("0.1.0"), &rows);
+        let expected = Expected::of("litesvm", "0.1.0", &rows);
         assert_eq!(expected.left_out(), ["c"]);
-        assert!(expected.surprises(&suite("0.1.0"), &outcome).is_empty());
-        let expected = Expected::of(&suite("0.2.0"), &rows);
-        assert_eq!(expected.surprises(&suite("0.2.0"), &outcome), ["litesvm-0.2.0: a::b fails"]);
+        assert!(expected.surprises("litesvm-0.1.0", &outcome).is_empty());
+        let expected = Expected::of("litesvm", "0.2.0", &rows);
+        assert_eq!(expected.surprises("litesvm-0.2.0", &outcome), ["litesvm-0.2.0: a::b fails"]);
     }
 
     #[test]
     fn rows_without_a_test_are_found() {
-        let columns = ["litesvm", "0.1.0", "litesvm", "", "litesvm", "", ""];
-        let suite = Suite::of(columns.map(str::to_owned).to_vec());
         let expected = Expected(vec![("a::b".to_owned(), "why".to_owned())]);
         let outcome = Outcome { aborted: vec!["c".to_owned()], ..Outcome::default() };
         let findings = [
             "litesvm-0.1.0: a::b is expected, but not there",
             "litesvm-0.1.0: c ends before all of its tests",
         ];
-        assert_eq!(expected.surprises(&suite, &outcome), findings);
+        assert_eq!(expected.surprises("litesvm-0.1.0", &outcome), findings);
     }
 }

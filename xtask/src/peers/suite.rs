@@ -101,7 +101,8 @@ impl Suite {
         let folder = repository().join("target/peers").join(self.name());
         self.make(&folder, Part::Tests, left_out, Side::Selkie)?;
         self.build_programs(&folder, checkout)?;
-        let package = Package { name: self.name(), folder, target: super::target() };
+        let target = super::target();
+        let package = Package { name: self.name(), folder, target, programs: None };
         let ((), compiled) = timed(|| package.compile())?;
         let (outcome, run) = timed(|| package.test())?;
         Ok(Outcome { compiled: compiled.wall, run: run.wall, ..outcome })
@@ -119,7 +120,7 @@ impl Suite {
         let folder = repository().join("target/peers/figures").join(&name);
         self.make(&folder, part, left_out, side)?;
         self.build_programs(&folder, checkout)?;
-        Ok(Package { name, target: folder.join("target"), folder })
+        Ok(Package { name, target: folder.join("target"), folder, programs: None })
     }
 
     /// Returns whether the peer has benchmarks of itself.
@@ -198,10 +199,12 @@ impl Suite {
 
 /// A package with the tests or benchmarks of a suite.
 pub(super) struct Package {
-    name: String,
-    folder: PathBuf,
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
     /// Where cargo compiles it.
-    target: PathBuf,
+    pub(super) target: PathBuf,
+    /// The folder with programs that `SBF_OUT_DIR` names.
+    pub(super) programs: Option<PathBuf>,
 }
 
 impl Package {
@@ -221,7 +224,7 @@ impl Package {
     /// Runs the tests.
     pub(super) fn test(&self) -> Result<Outcome> {
         let arguments = ["test", "--tests", IGNORE, "--no-fail-fast"];
-        let (succeeded, text) = cargo(&self.folder, &self.target, &arguments)?;
+        let (succeeded, text) = self.start(&arguments)?;
         let outcome = read(&text);
         let is_explained = !outcome.failed.is_empty() || !outcome.aborted.is_empty();
         ensure!(succeeded || is_explained, "cargo fails, but no test of {}\n{text}", self.name);
@@ -244,9 +247,21 @@ impl Package {
     }
 
     fn cargo(&self, arguments: &[&str]) -> Result<String> {
-        let (succeeded, text) = cargo(&self.folder, &self.target, arguments)?;
+        let (succeeded, text) = self.start(arguments)?;
         ensure!(succeeded, "cargo {} fails for {}\n{text}", arguments.join(" "), self.name);
         Ok(text)
+    }
+
+    /// Runs cargo; returns whether it succeeded, and what it printed.
+    fn start(&self, arguments: &[&str]) -> Result<(bool, String)> {
+        let mut command = Command::new("cargo");
+        command.args(arguments).current_dir(&self.folder).env("RUST_BACKTRACE", "0");
+        command.env("CARGO_TARGET_DIR", &self.target);
+        command.envs(self.programs.as_ref().map(|it| ("SBF_OUT_DIR", it)));
+        let output = command.output().context("cannot start cargo")?;
+        let text = [output.stderr, output.stdout];
+        let text = text.map(|it| String::from_utf8_lossy(&it).into_owned());
+        Ok((output.status.success(), text.concat()))
     }
 }
 
@@ -262,16 +277,6 @@ fn sources(folder: &Path) -> Result<String> {
 
 /// Peers' crates state a newer compiler than the one they need.
 const IGNORE: &str = "--ignore-rust-version";
-
-/// Runs cargo; returns whether it succeeded, and what it printed.
-fn cargo(folder: &Path, target: &Path, arguments: &[&str]) -> Result<(bool, String)> {
-    let mut command = Command::new("cargo");
-    command.args(arguments).current_dir(folder).env("RUST_BACKTRACE", "0");
-    command.env("CARGO_TARGET_DIR", target);
-    let output = command.output().context("cannot start cargo")?;
-    let text = [output.stderr, output.stdout].map(|it| String::from_utf8_lossy(&it).into_owned());
-    Ok((output.status.success(), text.concat()))
-}
 
 /// Reads the results of tests. Their files are those of the lines `Running tests/FILE.rs`, which cargo
 /// prints to the standard error in the order in which test programs print theirs.
