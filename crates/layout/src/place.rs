@@ -3,7 +3,7 @@
 //! A field is changed by text in the form in which [`Value`] shows it; one whose size depends on its value is
 //! not.
 
-use core::ops::Range;
+use core::{error::Error, fmt, ops::Range};
 use std::collections::{HashMap, HashSet};
 
 use crate::{
@@ -45,6 +45,57 @@ pub fn places<'a>(layout: &'a Layout, data: &'a [u8]) -> Result<Vec<Place<'a>>, 
         walk.kind(field.name.to_string(), &field.kind)?;
     }
     Ok(walk.found)
+}
+
+/// Why data cannot have other values: the path of a field, and the text that is none of its values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum UnwritableField {
+    /// The data do not have the layout.
+    Layout,
+    /// There is no such field, or it has others.
+    Absent(String),
+    /// The text is no value of it.
+    Value(String, String),
+    /// The value has another size than the one before it.
+    Size(String),
+}
+
+impl fmt::Display for UnwritableField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout => f.write_str("the data do not have the layout"),
+            Self::Absent(path) => write!(f, "there is no field {path}"),
+            Self::Value(path, text) => write!(f, "{text:?} is no value of {path}"),
+            Self::Size(path) => write!(f, "{path} has another size"),
+        }
+    }
+}
+
+impl Error for UnwritableField {}
+
+/// Returns an account's data with other values of fields: their paths, as `is_path` compares them with those of
+/// [`places`], and the values' texts.
+///
+/// # Errors
+/// If the data have no such field, or it no such value.
+pub fn with_values<'t>(
+    layout: &Layout,
+    data: &[u8],
+    values: impl IntoIterator<Item = (&'t String, &'t String)>,
+    is_path: impl Fn(&str, &str) -> bool,
+) -> Result<Vec<u8>, UnwritableField> {
+    let places = places(layout, data).map_err(|Malformed| UnwritableField::Layout)?;
+    let mut written = data.to_vec();
+    for (path, text) in values {
+        let place = places.iter().find(|it| is_path(&it.path, path));
+        let place = place.ok_or_else(|| UnwritableField::Absent(path.clone()))?;
+        let bytes = place.kind.parse(text);
+        let bytes = bytes.ok_or_else(|| UnwritableField::Value(path.clone(), text.clone()))?;
+        let target = written.get_mut(place.range.clone()).filter(|it| it.len() == bytes.len());
+        let size = || UnwritableField::Size(path.clone());
+        target.ok_or_else(size)?.copy_from_slice(&bytes);
+    }
+    Ok(written)
 }
 
 /// A field that changed.

@@ -1,6 +1,9 @@
 //! Cheatcodes: changes that no transaction makes. Each edit of accounts is a block of its own.
 
-use std::io::{Read, Write};
+use std::{
+    collections::BTreeMap,
+    io::{Read, Write},
+};
 
 use selkie_bank::Bank;
 use selkie_ledger::dump;
@@ -18,9 +21,13 @@ use crate::{
     node::Node,
     options::BlockMode,
     producer::Producer,
+    scheduled::ScheduledEdit,
     timeline::Moment,
     view::{EpochInfo, View},
 };
+
+/// How many edits wait for their slots at most.
+const SCHEDULED_MAX: usize = 10_000;
 
 /// How many blocks are mined at once at most.
 const MINED_MAX: u64 = 10_000;
@@ -125,7 +132,10 @@ impl Node {
     /// # Errors
     /// If the destination is not after the current slot or time.
     pub fn travel(&self, to: Travel) -> Result<EpochInfo, NodeError> {
-        self.call(move |producer| producer.travel(to))?;
+        self.call(move |producer| {
+            producer.travel(to)?;
+            producer.apply_scheduled()
+        })?;
         Ok(self.view(solana_commitment_config::CommitmentLevel::Processed).epoch_info())
     }
 
@@ -358,5 +368,49 @@ impl View {
     #[must_use]
     pub fn data(&self, key: &Pubkey) -> Vec<u8> {
         self.account(key).map(|account| account.data().to_vec()).unwrap_or_default()
+    }
+}
+
+impl Node {
+    /// Lets edits wait for their slots. Those whose slot has come are made in a block of their own, in the order in which
+    /// they were scheduled, before transactions that wait. A reset drops what waits.
+    ///
+    /// # Errors
+    /// If too many edits wait, or the node cannot make a block.
+    pub fn schedule(&self, edits: Vec<ScheduledEdit>) -> Result<(), NodeError> {
+        self.call(move |producer| {
+            if producer.scheduled.len().saturating_add(edits.len()) > SCHEDULED_MAX {
+                let text = format!("at most {SCHEDULED_MAX} edits wait for their slots");
+                return Err(NodeError::Account(text));
+            }
+            producer.scheduled.extend(edits);
+            producer.apply_scheduled()?;
+            producer.schedule_tick();
+            Ok(())
+        })
+    }
+}
+
+impl Producer {
+    /// Makes a block of the edits whose slot has come, before what waits for one.
+    pub(crate) fn apply_scheduled(&mut self) -> Result<(), NodeError> {
+        let moment = self.next_moment();
+        let is_due = |it: &mut ScheduledEdit| it.slot <= moment.slot;
+        let due: Vec<ScheduledEdit> = self.scheduled.extract_if(.., is_due).collect();
+        let mut accounts = BTreeMap::new();
+        for ScheduledEdit { key, edit, .. } in due {
+            let account = match accounts.get(&key) {
+                Some(edited) => AccountSharedData::clone(edited),
+                None => self.tip.get_account(&key)?.unwrap_or_default(),
+            };
+            accounts.extend(edit(account).map(|edited| (key, edited)));
+        }
+        if accounts.is_empty() {
+            return Ok(());
+        }
+        let waiting = (core::mem::take(&mut self.queue), core::mem::take(&mut self.retries));
+        let made = self.block_at(moment, accounts.into_iter().collect(), true);
+        (self.queue, self.retries) = waiting;
+        made.map(drop)
     }
 }

@@ -67,6 +67,7 @@ mod query;
 mod recent_airdrops;
 mod recording;
 mod replay;
+mod scheduled;
 mod send;
 mod shared;
 mod snapshots;
@@ -103,6 +104,7 @@ pub use crate::{
     options::{ALPENGLOW_GATE, BlockMode, Finality, GenesisProgram, Options, SLOT_MILLISECONDS},
     query::{AddressQuery, NoBlock, PerformanceSample, Stats, Status},
     recording::RECORDED_BLOCKS_MAX,
+    scheduled::ScheduledEdit,
     send::SendOptions,
     shared::Info,
     source::{Fetch, FetchError},

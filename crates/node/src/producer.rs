@@ -22,6 +22,7 @@ use crate::{
     genesis, landed,
     options::{BlockMode, Finality},
     recording,
+    scheduled::ScheduledEdit,
     shared::Shared,
     timeline::{Moment, Timeline},
 };
@@ -72,6 +73,8 @@ pub(crate) struct Producer {
     pub(crate) retries: VecDeque<Submission>,
     /// The slots in which features become active.
     pub(crate) feature_slots: Vec<u64>,
+    /// Edits that wait for their slots.
+    pub(crate) scheduled: Vec<ScheduledEdit>,
     pub(crate) snapshots: BTreeMap<u64, Snapshot>,
     pub(crate) snapshots_made: u64,
     pub(crate) committer: Option<Committer>,
@@ -109,6 +112,7 @@ impl Producer {
             queue: Vec::new(),
             retries: VecDeque::new(),
             feature_slots: Vec::new(),
+            scheduled: Vec::new(),
             snapshots: BTreeMap::new(),
             snapshots_made: 0,
             committer: None,
@@ -118,20 +122,22 @@ impl Producer {
 
     /// Returns the host's time, in milliseconds, at which something is to be done without a command.
     pub(crate) fn due_at(&self) -> Option<u64> {
-        let is_pending = || {
-            let is_realistic = self.shared.options.finality == Finality::Realistic;
-            let finalized = self.shared.chain().finalized;
-            !self.retries.is_empty()
-                || !self.queue.is_empty()
-                || is_realistic && finalized < self.lasting_slot
-        };
         let is_due = match self.mode {
             _ if self.has_failed() => false,
             BlockMode::Interval => true,
-            BlockMode::OnDemand => is_pending(),
+            BlockMode::OnDemand => self.is_pending() || !self.scheduled.is_empty(),
             BlockMode::Manual => false,
         };
         if is_due { self.time.next_slot_at() } else { None }
+    }
+
+    /// Returns whether something waits for a block, or for those behind its own.
+    fn is_pending(&self) -> bool {
+        let is_realistic = self.shared.options.finality == Finality::Realistic;
+        let finalized = self.shared.chain().finalized;
+        !self.retries.is_empty()
+            || !self.queue.is_empty()
+            || is_realistic && finalized < self.lasting_slot
     }
 
     /// Returns whether transactions go into a block as they come.
@@ -165,7 +171,11 @@ impl Producer {
     /// Lets slots follow the clock.
     pub(crate) fn tick(&mut self) -> Result<(), NodeError> {
         if self.mode != BlockMode::Manual && self.time.slots_passed() > 0 {
-            self.block(Vec::new(), true)?;
+            // An edit that waits for a later slot needs no block in this one.
+            let only_waits = self.mode == BlockMode::OnDemand
+                && !self.scheduled.is_empty()
+                && !self.is_pending();
+            self.block(Vec::new(), !only_waits)?;
         }
         Ok(())
     }
@@ -176,6 +186,7 @@ impl Producer {
         edits: Vec<(Pubkey, AccountSharedData)>,
         forced: bool,
     ) -> Result<Option<Arc<Block>>, NodeError> {
+        self.apply_scheduled()?;
         self.block_at(self.next_moment(), edits, forced)
     }
 

@@ -146,6 +146,7 @@ impl Producer {
         self.header = header;
         self.number = self.number.saturating_add(1);
         self.snapshots.clear();
+        self.scheduled.clear();
         self.shared.fetched().clear();
         self.shared.recordings().clear();
         let accounts = state.accounts.clone();

@@ -22,6 +22,8 @@ use crate::TOKEN_2022;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum TokenState {
+    /// It is none for the token program, which makes one of it.
+    Uninitialized = 0,
     /// Its tokens can be transferred.
     Initialized = 1,
     /// Its tokens cannot be transferred.
@@ -31,6 +33,7 @@ pub enum TokenState {
 impl From<TokenState> for AccountState {
     fn from(state: TokenState) -> Self {
         match state {
+            TokenState::Uninitialized => Self::Uninitialized,
             TokenState::Initialized => Self::Initialized,
             TokenState::Frozen => Self::Frozen,
         }
@@ -162,7 +165,9 @@ pub fn edit_associated_account(
     let program = *mint.account.owner();
     let address = associated_address(&program, &edit.owner, &edit.mint);
     let found = accounts.account(&address).filter(|account| *account.owner() == program);
-    let mut account = match found {
+    let is_initialized =
+        |it: &AccountSharedData| ACCOUNT.state.get(it.data()) != Some(AccountState::Uninitialized);
+    let mut account = match found.filter(is_initialized) {
         None => mint.new_account(&edit.owner, true, rent),
         Some(account) => {
             let is_it = TokenAccount::read(&account)
@@ -276,17 +281,19 @@ fn written(
     accounts: &impl AccountStore,
 ) -> Result<Written, TokenEditError> {
     let before = accounts.account(&address).as_ref().and_then(TokenAccount::read);
-    let after = TokenAccount::read(&account).ok_or(TokenEditError::NotTheAccount(address))?;
+    let mint = ACCOUNT.mint.get(account.data()).ok_or(TokenEditError::NotTheAccount(address))?;
+    // Tokens of an account that is not initialized do not count.
+    let after = TokenAccount::read(&account).map_or(0, |it| it.amount);
     let mut written = vec![(address, account)];
     let (removed, added) = match before {
-        Some(before) if before.mint == after.mint => (before.amount, after.amount),
+        Some(before) if before.mint == mint => (before.amount, after),
         Some(before) => {
             written.extend(with_supply(&before.mint, before.amount, 0, accounts)?);
-            (0, after.amount)
+            (0, after)
         }
-        None => (0, after.amount),
+        None => (0, after),
     };
-    written.extend(with_supply(&after.mint, removed, added, accounts)?);
+    written.extend(with_supply(&mint, removed, added, accounts)?);
     Ok(Written { address, accounts: written })
 }
 

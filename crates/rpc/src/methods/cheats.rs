@@ -4,7 +4,7 @@ use core::fmt::Display;
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_layout::place::places;
+use selkie_layout::place::with_values;
 use selkie_node::{BlockMode, TokenEdit, TokenState, Travel};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -123,19 +123,8 @@ fn with_fields(
     let found = call.interfaces.account(call, account.owner(), account.data());
     let (layout, _) =
         found.ok_or_else(|| invalid("no layout of the account's data is known".to_owned()))?;
-    let places = places(&layout, account.data());
-    let places = places.map_err(|_| invalid("the data do not have the layout".to_owned()))?;
-    let mut data = account.data().to_vec();
-    for (path, text) in fields {
-        let place = places.iter().find(|it| it.path == *path);
-        let place = place.ok_or_else(|| invalid(format!("there is no field {path}")))?;
-        let bytes = place.kind.parse(text);
-        let bytes = bytes.ok_or_else(|| invalid(format!("{text:?} is no value of {path}")))?;
-        let target = data.get_mut(place.range.clone()).filter(|it| it.len() == bytes.len());
-        let size = || invalid(format!("{path} has another size"));
-        target.ok_or_else(size)?.copy_from_slice(&bytes);
-    }
-    Ok(data)
+    with_values(&layout, account.data(), fields, |place, path| place == path)
+        .map_err(|error| invalid(error.to_string()))
 }
 
 pub(super) fn set_balance(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
@@ -163,6 +152,12 @@ fn key_or_null(text: Option<String>) -> Result<Option<Option<Pubkey>>, RpcError>
 }
 
 pub(super) fn set_token_account(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
+    let address = edit_token_account(call, params)?;
+    Ok(with_context(call.node.slot(CommitmentLevel::Processed), json!(address.to_string())))
+}
+
+/// Edits a token account by the parameters of a call, and returns its address.
+pub(super) fn edit_token_account(call: &Call<'_>, params: &mut Params) -> Result<Pubkey, RpcError> {
     let (owner, mint) = (params.key(0)?, params.key(1)?);
     let edit: TokenAccountEdit = params.required(2)?;
     let program = match params.optional::<String>(3)? {
@@ -173,8 +168,9 @@ pub(super) fn set_token_account(call: &Call<'_>, params: &mut Params) -> Result<
         None => None,
         Some("initialized") => Some(TokenState::Initialized),
         Some("frozen") => Some(TokenState::Frozen),
+        Some("uninitialized") => Some(TokenState::Uninitialized),
         Some(other) => {
-            let text = format!("unknown state {other}, use initialized or frozen");
+            let text = format!("unknown state {other}, use initialized, frozen or uninitialized");
             return Err(RpcError::invalid_params(text));
         }
     };
@@ -188,8 +184,7 @@ pub(super) fn set_token_account(call: &Call<'_>, params: &mut Params) -> Result<
         state,
         close_authority: key_or_null(edit.close_authority)?,
     };
-    let address = call.node.set_token_account(edit).map_err(refused)?;
-    Ok(with_context(call.node.slot(CommitmentLevel::Processed), json!(address.to_string())))
+    call.node.set_token_account(edit).map_err(refused)
 }
 
 pub(super) fn set_program(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {

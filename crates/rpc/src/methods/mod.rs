@@ -18,6 +18,7 @@ mod surfnet_idls;
 mod surfnet_kept;
 mod surfnet_profiles;
 mod surfnet_programs;
+mod surfnet_scenario;
 mod surfnet_settings;
 mod surfnet_snapshot;
 mod table;

@@ -29,11 +29,6 @@ pub(super) fn info(call: &Call<'_>, _: &mut Params) -> Result<Value, RpcError> {
     Ok(now(call, json!({ "runbookExecutions": [], "startup": startup })))
 }
 
-pub(super) fn set_token_account(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
-    cheats::set_token_account(call, params)?;
-    Ok(now(call, Value::Null))
-}
-
 pub(super) fn reset_network(call: &Call<'_>, params: &mut Params) -> Result<Value, RpcError> {
     cheats::reset(call, params)?;
     Ok(now(call, Value::Null))

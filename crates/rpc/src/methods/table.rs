@@ -5,7 +5,8 @@ use crate::methods::{
     accounts, address_history, bundles,
     call::{API_VERSION, Handler, TextHandler, ValueHandler},
     cheats, cluster, describe, explain, history, inflation, sending, surfnet, surfnet_confidential,
-    surfnet_idls, surfnet_profiles, surfnet_programs, surfnet_snapshot, tokens, traces, votes,
+    surfnet_idls, surfnet_profiles, surfnet_programs, surfnet_scenario, surfnet_snapshot, tokens,
+    traces, votes,
 };
 
 /// Who may call a method.
@@ -220,7 +221,7 @@ pub const METHODS: &[Method] = &[
     cheat("selkie_nodeInfo", "", "", "what the node was started with", cheats::node_info),
     cheat("surfnet_getSurfnetInfo", "", "", "no runbooks, and a start that is done, for Anchor, which waits for both", surfnet::info),
     cheat("surfnet_resetNetwork", "", "", "null, after `selkie_reset`", surfnet::reset_network),
-    cheat("surfnet_setTokenAccount", "", "owner, mint, account, [program]", "null, after `selkie_setTokenAccount`", surfnet::set_token_account),
+    cheat("surfnet_setTokenAccount", "", "owner, mint, account, [program]", "null, after `selkie_setTokenAccount`", surfnet_confidential::set_token_account),
     cheat("surfnet_timeTravel", "", "[target]", "the epoch info after going to `{absoluteSlot}`, `{absoluteEpoch}`, `{absoluteTimestamp}` in milliseconds, or `{absoluteSlotAt: {slot, timestamp}}`; an hour forward without", surfnet::time_travel),
     cheat("surfnet_writeProgram", "", "program, hex, offset, [authority]", "null; a part of a program's file is written, and the program created if it does not exist", surfnet_programs::write),
     cheat("surfnet_cloneProgramAccount", "", "source, destination", "null; the program is at both addresses", surfnet_programs::clone),
@@ -234,6 +235,7 @@ pub const METHODS: &[Method] = &[
     written_cheat("surfnet_getProfileResultsByTag", "tag, [config]", "the profiles with a tag, oldest first; null if there are none", surfnet_profiles::by_tag),
     cheat("surfnet_registerIdl", "", "idl, [slot]", "null; the description of the program that it names is active from the slot on, and `jsonParsed` shows the program's accounts by it", surfnet_idls::register),
     cheat("surfnet_getActiveIdl", "", "program, [slot]", "the description that was registered and is active in the slot, or null", surfnet_idls::active),
+    cheat("surfnet_registerScenario", "", "scenario, [slot]", "null; each override that is enabled writes its values into the fields of an account, `scenarioRelativeSlot` slots after the slot or now, by the description of the account's program", surfnet_scenario::register),
     cheat("surfnet_deriveConfidentialKeys", "", "signature", "the keys that a wallet derives of its signature of `solana-conf-bal/v1` and a seed, in base58", surfnet_confidential::derive_keys),
     cheat("surfnet_getConfidentialBalance", "", "account, [keys]", "what the owner of a token account of Token-2022 reads with `aesKey` (`available`) and `elgamalSecretKey` (`pending`); null where a key is missing or another one's", surfnet_confidential::get_balance),
     cheat("surfnet_streamAccount", "", "pubkey, [config]", "null; a fork fetches the account whenever it is used; with `includeOwnedAccounts` those that it owns, too", surfnet::stream_account),
@@ -291,10 +293,6 @@ pub const UNSUPPORTED: &[UnsupportedRow] = &[
     UnsupportedRow {
         name: "getConfirmedBlock, getRecentBlockhash, getFees, …",
         reason: "removed from agave 2.0",
-    },
-    UnsupportedRow {
-        name: "surfnet_registerScenario",
-        reason: "not yet; `fields` of surfnet_setAccount changes accounts by their descriptions",
     },
 ];
 
