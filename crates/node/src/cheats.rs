@@ -394,6 +394,9 @@ impl Node {
 impl Producer {
     /// Makes a block of the edits whose slot has come, before what waits for one.
     pub(crate) fn apply_scheduled(&mut self) -> Result<(), NodeError> {
+        if self.scheduled.is_empty() {
+            return Ok(());
+        }
         let moment = self.next_moment();
         let is_due = |it: &mut ScheduledEdit| it.slot <= moment.slot;
         let due: Vec<ScheduledEdit> = self.scheduled.extract_if(.., is_due).collect();

@@ -251,17 +251,20 @@ impl Checked<'_> {
                 }
             }
             #[cfg(feature = "until-0-15")]
-            Expected::AllRentExempt => self
-                .accounts
-                .iter()
-                .filter(|(_, account)| !(self.is_rent_exempt)(account))
-                .all(|(key, account)| {
-                    let (lamports, len) = (account.lamports, account.data.len());
-                    fail(
-                        config,
-                        &format!("rent\n  account {key} has {lamports} lamports and {len} bytes of data, and is not rent-exempt"),
-                    )
-                }),
+            Expected::AllRentExempt => {
+                match self.accounts.iter().find(|(_, account)| !(self.is_rent_exempt)(account)) {
+                    Some((key, account)) => {
+                        let (lamports, len) = (account.lamports, account.data.len());
+                        fail(
+                            config,
+                            &format!(
+                                "rent\n  account {key} has {lamports} lamports and {len} bytes of data, and is not rent-exempt"
+                            ),
+                        )
+                    }
+                    None => true,
+                }
+            }
             #[cfg(feature = "inner-instructions")]
             Expected::InnerInstructions(count) => {
                 equal(config, "inner_instruction_count", *count, self.inner_instructions)
