@@ -756,47 +756,56 @@ test("what was recorded is opened without a node", async (context) => {
   assert.equal(await page.evaluate(() => window.harmed), undefined);
 });
 
-for (const colorScheme of ["light", "dark"]) {
-  for (const width of [1280, 360]) {
-    test(`views are accessible and fit into ${width} pixels, ${colorScheme}`, async (context) => {
-      const { slot } = await rpc(node.url, "getTransaction", scene.tokens, { encoding: "json" });
-      const paths = {
-        live: "/",
-        failed: `/tx/${scene.failed}`,
-        tokens: `/tx/${scene.tokens}`,
-        account: `/address/${scene.mint}`,
-        program: `/address/${scene.program}`,
-        debugger: `/debug/${scene.failed}`,
-        flame: `/flame/${scene.tokens}`,
-        anchor: `/tx/${scene.overflow}`,
-        tally: `/address/${scene.tally}`,
-        counter: `/address/${scene.counter}`,
-        blocks: "/blocks",
-        block: `/block/${slot}`,
-        inspector: `/inspector?transaction=${encodeURIComponent(raw)}`,
-        controls: "/controls",
-      };
-      const page = await open(context, "/", { colorScheme, viewport: { width, height: 860 } });
-      for (const [name, path] of Object.entries(paths)) {
-        await page.goto(base + path);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.waitForLoadState("networkidle");
-        if (name === "failed") await page.locator(".source .here").waitFor();
-        if (name === "debugger") await page.locator(".code-row.here code").first().waitFor();
-        if (name === "counter") await page.getByRole("button", { name: "Edit" }).click();
-        if (name === "program") await page.getByRole("combobox", { name: /control flow/ }).selectOption({ label: "payout::check" });
-        if (name === "program") await page.locator(".graph .block").first().waitFor();
-        if (name === "flame") await page.locator(".flame button").first().waitFor();
-        await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}-${width}.png`), fullPage: true });
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        assert.ok(overflow <= 0, `${name} is ${overflow} pixels too wide`);
-        // By the debugger's way, as the page's policy lets no other script in.
-        await page.evaluate(AXE);
-        const { violations } = await page.evaluate(() => window.axe.run(document));
-        const serious = violations.filter((it) => it.impact === "serious" || it.impact === "critical");
-        const found = serious.map((it) => `${name}: ${it.id}: ${it.nodes.map((node) => `${node.html} ${node.failureSummary}`).slice(0, 4).join(" | ")}`);
-        assert.deepEqual(found, []);
-      }
-    });
-  }
+/** Both colours of the page, at the widths of a desk and of a telephone. */
+const LOOKS = ["light", "dark"].flatMap((colorScheme) => [1280, 360].map((width) => ({ colorScheme, width })));
+
+/** Opens a view, down to what it shows last. */
+async function openView(page, name, path) {
+  await page.goto(base + path);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.waitForLoadState("networkidle");
+  if (name === "failed") await page.locator(".source .here").waitFor();
+  if (name === "debugger") await page.locator(".code-row.here code").first().waitFor();
+  if (name === "counter") await page.getByRole("button", { name: "Edit" }).click();
+  if (name === "program") await page.getByRole("combobox", { name: /control flow/ }).selectOption({ label: "payout::check" });
+  if (name === "program") await page.locator(".graph .block").first().waitFor();
+  if (name === "flame") await page.locator(".flame button").first().waitFor();
 }
+
+test("views are accessible and fit into wide and narrow windows, light and dark", async (context) => {
+  const { slot } = await rpc(node.url, "getTransaction", scene.tokens, { encoding: "json" });
+  const paths = {
+    live: "/",
+    failed: `/tx/${scene.failed}`,
+    tokens: `/tx/${scene.tokens}`,
+    account: `/address/${scene.mint}`,
+    program: `/address/${scene.program}`,
+    debugger: `/debug/${scene.failed}`,
+    flame: `/flame/${scene.tokens}`,
+    anchor: `/tx/${scene.overflow}`,
+    tally: `/address/${scene.tally}`,
+    counter: `/address/${scene.counter}`,
+    blocks: "/blocks",
+    block: `/block/${slot}`,
+    inspector: `/inspector?transaction=${encodeURIComponent(raw)}`,
+    controls: "/controls",
+  };
+  const page = await open(context, "/");
+  for (const [name, path] of Object.entries(paths)) {
+    await openView(page, name, path);
+    // By the debugger's way, as the page's policy lets no other script in.
+    await page.evaluate(AXE);
+    for (const { colorScheme, width } of LOOKS) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 860 });
+      const look = `${name}-${colorScheme}-${width}`;
+      await page.screenshot({ path: join(PICTURES, `${look}.png`), fullPage: true });
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(overflow <= 0, `${look} is ${overflow} pixels too wide`);
+      const { violations } = await page.evaluate(() => window.axe.run(document));
+      const serious = violations.filter((it) => it.impact === "serious" || it.impact === "critical");
+      const found = serious.map((it) => `${look}: ${it.id}: ${it.nodes.map((node) => `${node.html} ${node.failureSummary}`).slice(0, 4).join(" | ")}`);
+      assert.deepEqual(found, []);
+    }
+  }
+});
