@@ -2,6 +2,7 @@
 //! them, and the commands do the work.
 
 use std::{
+    collections::BTreeSet,
     env,
     ffi::OsString,
     path::{Path, PathBuf},
@@ -12,7 +13,7 @@ use anstream::adapter::strip_str;
 use anyhow::{Context as _, Result};
 use selkie_build::official;
 use selkie_inspect::{Listing, NamedProgram, TextOptions};
-use selkie_isa::input;
+use selkie_isa::{Version, input};
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use selkie_switch::{
     sbf::{self, Asked, Build},
@@ -132,10 +133,10 @@ fn place(program: &Path, build: &Build, target: &Path) -> Result<()> {
     };
     let whole = read(&debug)?;
     let version = build.arch.parse().map_err(anyhow::Error::msg)?;
-    files::write_with_folders(
-        &target.join(official::triple(version)).join("release").join(name),
-        &whole,
-    )?;
+    // Anchor 2's coverage, profile and debugger look in the folder of V0 alone (`flamegraph/trace.rs`).
+    for triple in BTreeSet::from([version, Version::V0].map(official::triple)) {
+        files::write_with_folders(&target.join(triple).join("release").join(name), &whole)?;
+    }
     if build.dump {
         let environment = elf_environment(FeatureSet::all(), Purpose::Execution);
         let listed = NamedProgram::open_any(&whole, &environment)

@@ -20,9 +20,10 @@ impl Svm {
 
     /// Writes the registers of every invocation from now on to a folder, in files that are numbered as Anchor's command
     /// reads them: `0001__tx1.regs`, `.insns` and `.program_id`. The first transaction that executes a program
-    /// removes those of an earlier run. Each transaction panics if the folder cannot be written.
-    pub fn number_registers(&mut self, folder: impl Into<PathBuf>) {
-        self.register_files = Some(RegisterFiles::numbered(folder.into()));
+    /// removes those of an earlier run. Each transaction panics if the folder cannot be written. With a port, each
+    /// invocation waits there for a debugger, as `SBF_DEBUG_PORT` asks for.
+    pub fn number_registers(&mut self, folder: impl Into<PathBuf>, port: Option<u16>) {
+        self.register_files = Some(RegisterFiles::numbered(folder.into(), port));
     }
 
     /// Returns the addresses that a transaction names, those of its lookup tables included.

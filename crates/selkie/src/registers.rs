@@ -234,9 +234,9 @@ impl RegisterFiles {
         Self { folder, filter, disassembles, port: None, numbers: None }
     }
 
-    /// Returns what is written to a folder whose files are numbered.
-    pub(crate) fn numbered(folder: PathBuf) -> Arc<Self> {
-        let port = Self::of_environment().and_then(|files| files.port);
+    /// Returns what is written to a folder whose files are numbered. Without a port, it is the environment's.
+    pub(crate) fn numbered(folder: PathBuf, port: Option<u16>) -> Arc<Self> {
+        let port = port.or_else(|| Self::of_environment()?.port);
         let numbers = Some(Numbers::default());
         Arc::new(Self { port, numbers, ..Self::of_folder(Some(folder)) })
     }

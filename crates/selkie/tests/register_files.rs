@@ -84,7 +84,7 @@ fn files_are_numbered_by_invocation_and_transaction() {
         fs::write(folder.join(name), "").unwrap();
     }
     let mut svm = Svm::new();
-    svm.number_registers(&folder);
+    svm.number_registers(&folder, None);
     run_both(&mut svm);
     let entries = fs::read_dir(&folder).unwrap();
     let mut names: Vec<String> =
