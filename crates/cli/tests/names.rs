@@ -52,6 +52,21 @@ fn each_name_takes_the_command_line_of_its_tool() {
     assert_eq!(fs::read_dir(folder.join("names")).unwrap().count(), 0);
 }
 
+/// Without a lock file, nothing is known of what a project pins.
+#[test]
+fn a_project_that_cargo_cannot_lock_is_not_switched() {
+    // Not below this repository, whose lock file would be taken.
+    let folder = std::env::temp_dir().join(format!("selkie-switch-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let manifest = "[package]\nname = \"own\"\nversion = \"0.1.0\"\n\n[dependencies]\nlitesvm = { path = \"gone\" }\n";
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    let failed = selkie(&folder, &["switch", "--write", "--from", "/clone"]);
+    assert_eq!(failed.code, Some(2), "{}", failed.text());
+    assert!(failed.stderr.contains("cargo cannot make the lock file"), "{}", failed.text());
+    assert_eq!(fs::read_to_string(folder.join("Cargo.toml")).unwrap(), manifest);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
 /// As `anchor test` starts surfpool: no program is on the command line.
 #[test]
 fn programs_of_a_workspace_are_deployed() {

@@ -1,6 +1,7 @@
 //! Requirements of one exact version, as `=0.12.0`, which no package of ours has.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -23,16 +24,13 @@ pub(crate) struct Pin {
     pub(crate) version: String,
 }
 
-/// Finds the exact requirements in the manifests of a folder and of those in it. What cannot be read is
-/// left to cargo, which says why.
+/// Finds the exact requirements in the manifests of a folder and of those in it, and of the packages that they
+/// name by their paths. What cannot be read is left to cargo, which says why.
 pub(crate) fn exact(root: &Path) -> Vec<Pin> {
-    let mut pins = Vec::new();
+    let mut found = Found::default();
     let mut folders = vec![(root.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
-        let manifest = folder.join("Cargo.toml");
-        if let Some(read) = manifest.is_file().then(|| table(&manifest).ok()).flatten() {
-            of_table(&read, &manifest, &mut pins);
-        }
+        found.read(&folder);
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
         // Not those behind links, which may lead back.
         let inner = entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
@@ -45,19 +43,48 @@ pub(crate) fn exact(root: &Path) -> Vec<Pin> {
             folders.extend(inner.map(|it| (it.path(), depth + 1)));
         }
     }
+    while let Some(folder) = found.paths.pop() {
+        found.read(&folder);
+    }
+    let mut pins = found.pins;
     pins.sort_by(|a, b| a.manifest.cmp(&b.manifest));
     pins
 }
 
-/// Looks into each table of dependencies: of the package, its tests, its build, targets and the workspace.
-fn of_table(table: &toml::Table, manifest: &Path, pins: &mut Vec<Pin>) {
-    for (name, value) in table {
-        let Some(inner) = value.as_table() else { continue };
-        if name.ends_with("dependencies") {
-            let named = inner.iter().filter_map(|(name, value)| pin(name, value, manifest));
-            pins.extend(named);
-        } else if name != "patch" {
-            of_table(inner, manifest, pins);
+/// What is found in manifests.
+#[derive(Default)]
+struct Found {
+    pins: Vec<Pin>,
+    /// Folders that manifests name.
+    paths: Vec<PathBuf>,
+    /// Folders whose manifests have been read.
+    seen: BTreeSet<PathBuf>,
+}
+
+impl Found {
+    fn read(&mut self, folder: &Path) {
+        let Ok(folder) = folder.canonicalize() else { return };
+        let manifest = folder.join("Cargo.toml");
+        if !self.seen.insert(folder) || !manifest.is_file() {
+            return;
+        }
+        if let Ok(read) = table(&manifest) {
+            self.add(&read, &manifest);
+        }
+    }
+
+    /// Looks into each table of dependencies: of the package, its tests, its build, targets and the workspace.
+    fn add(&mut self, table: &toml::Table, manifest: &Path) {
+        for (name, value) in table {
+            let Some(inner) = value.as_table() else { continue };
+            if name.ends_with("dependencies") {
+                let named = inner.iter().filter_map(|(name, value)| pin(name, value, manifest));
+                self.pins.extend(named);
+                let paths = inner.values().filter_map(|it| it.get("path")?.as_str());
+                self.paths.extend(paths.map(|it| manifest.with_file_name(it)));
+            } else if name != "patch" {
+                self.add(inner, manifest);
+            }
         }
     }
 }

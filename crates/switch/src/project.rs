@@ -398,21 +398,29 @@ impl Plan {
 ///
 /// If a file cannot be read or written.
 pub fn undo(folder: &Path) -> Result<Vec<PathBuf>> {
-    type Strip = fn(&str) -> String;
-    const STRIPS: [(&str, Strip); 2] = [("Cargo.toml", strip), ("package.json", strip_npm)];
+    // Lines are in the manifest beside the lock file; another workspace may be around it.
+    let manifests = match above(folder, "Cargo.lock") {
+        Some(lock) => vec![lock.with_file_name("Cargo.toml")],
+        None => folder.ancestors().map(|it| it.join("Cargo.toml")).collect(),
+    };
     let mut changed = Vec::new();
-    for (name, strip) in STRIPS {
-        for path in folder.ancestors().map(|it| it.join(name)).filter(|it| it.is_file()) {
-            let old = read(&path)?;
-            let new = strip(&old);
-            if new != old {
-                fs::write(&path, new)
-                    .with_context(|| format!("cannot write {}", path.display()))?;
-                changed.push(path);
-            }
-        }
+    for path in manifests.iter().filter(|it| it.is_file()) {
+        restore(path, strip, &mut changed)?;
+    }
+    if let Some(path) = above(folder, "package.json") {
+        restore(&path, strip_npm, &mut changed)?;
     }
     Ok(changed)
+}
+
+fn restore(path: &Path, strip: fn(&str) -> String, changed: &mut Vec<PathBuf>) -> Result<()> {
+    let old = read(path)?;
+    let new = strip(&old);
+    if new != old {
+        fs::write(path, new).with_context(|| format!("cannot write {}", path.display()))?;
+        changed.push(path.to_owned());
+    }
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -512,6 +520,21 @@ mod tests {
     }
 
     #[test]
+    fn a_workspace_around_another_one_stays_as_it_is() {
+        let switched = format!("[workspace]\n[patch.crates-io] {MARK}\n");
+        let files = [
+            ("Cargo.toml", switched.as_str()),
+            ("Cargo.lock", LOCK),
+            ("own/Cargo.toml", switched.as_str()),
+            ("own/Cargo.lock", LOCK),
+        ];
+        let root = project("nested", &files);
+        assert_eq!(undo(&root.join("own")).unwrap(), [root.join("own/Cargo.toml")]);
+        assert_eq!(fs::read_to_string(root.join("Cargo.toml")).unwrap(), switched);
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
     fn packages_of_repositories_have_tables_of_their_own() {
         const URL: &str = "https://github.com/otter-sec/anchor.git";
         let lock = format!(
@@ -545,21 +568,24 @@ mod tests {
             ("litesvm = \"=0.15\"", false),
         ] {
             let member = format!("[target.'cfg(unix)'.dev-dependencies]\n{requirement}\n");
-            let files = [
-                ("Cargo.toml", "[workspace]\n"),
-                ("Cargo.lock", LOCK),
-                ("a/b/Cargo.toml", &member),
-            ];
-            let root = project("pins", &files);
-            let plan = plan(&root, &git()).unwrap();
-            assert_eq!(plan.edits.is_empty(), is_exact, "{requirement}");
-            let note = plan.notes.iter().find(|it| it.contains("write \"0.15\" there"));
-            assert_eq!(
-                note.is_some_and(|it| it.contains("a/b/Cargo.toml")),
-                is_exact,
-                "{requirement}"
-            );
-            fs::remove_dir_all(&root).unwrap();
+            // A member, and a package beside the workspace, which another one names.
+            let beside = "[dependencies]\nit = { path = \"../a/b\" }\n";
+            for workspace in ["", "own"] {
+                let of = |name: &str| Path::new(workspace).join(name).display().to_string();
+                let files = [
+                    (of("Cargo.lock"), LOCK),
+                    (of("Cargo.toml"), if workspace.is_empty() { "[workspace]\n" } else { beside }),
+                    ("a/b/Cargo.toml".to_owned(), &*member),
+                ];
+                let files = files.each_ref().map(|(name, text)| (name.as_str(), *text));
+                let root = project("pins", &files);
+                let plan = plan(&root.join(workspace), &git()).unwrap();
+                assert_eq!(plan.edits.is_empty(), is_exact, "{requirement}");
+                let note = plan.notes.iter().find(|it| it.contains("write \"0.15\" there"));
+                let is_named = note.is_some_and(|it| it.contains("a/b/Cargo.toml"));
+                assert_eq!(is_named, is_exact, "{requirement}");
+                fs::remove_dir_all(&root).unwrap();
+            }
         }
     }
 

@@ -27,9 +27,12 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
             .ok_or_else(|| anyhow!("this program was not built in a clone of Selkie"))
             .advise("name a clone, or the address of its repository, with --from")?,
     };
-    let mut is_success = true;
-    if args.write && project::without_lock(&folder).is_some() {
-        is_success = shown(ui, &["cargo", "generate-lockfile"].map(str::to_owned), &folder)?;
+    if args.write
+        && project::without_lock(&folder).is_some()
+        && !shown(ui, &["cargo", "generate-lockfile"].map(str::to_owned), &folder)?
+    {
+        let error = anyhow!("cargo cannot make the lock file, which says what is pinned");
+        return Err(error).advise("cargo's error is above; nothing was written");
     }
     let plan = project::plan(&folder, &source)?;
     if args.write {
@@ -39,6 +42,7 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
     if !args.write {
         return Ok(Status::Success);
     }
+    let mut is_success = true;
     for words in &plan.commands {
         is_success &= !project::is_due(&folder, words)? || update(ui, words, &folder)?;
     }
