@@ -259,7 +259,8 @@ fn manifests(repository: &Repository) -> impl Iterator<Item = (&str, &str)> {
 fn versions_are_shared(repository: &Repository) -> Vec<String> {
     let is_of_others = |path: &str| {
         path == "compat/anchor-v2-testing/Cargo.toml"
-            || path.starts_with("compat/") && path.ends_with("-3/Cargo.toml")
+            || path.starts_with("compat/")
+                && ["-2/Cargo.toml", "-3/Cargo.toml"].iter().any(|it| path.ends_with(it))
     };
     find(manifests(repository).filter(|(path, _)| !is_of_others(path)), |line| {
         let (name, value) = line.split_once(" = ")?;

@@ -2,18 +2,20 @@
 
 use solana_account::{Account, AccountSharedData};
 
+use crate::{from_address, to_address};
+
 /// Converts an account to Selkie's version.
 #[must_use]
 pub fn to_account(account: Account) -> selkie::Account {
     let Account { lamports, data, owner, executable, rent_epoch } = account;
-    selkie::Account { lamports, data, owner, executable, rent_epoch }
+    selkie::Account { lamports, data, owner: to_address(&owner), executable, rent_epoch }
 }
 
 /// Converts an account of Selkie's version.
 #[must_use]
 pub fn from_account(account: selkie::Account) -> Account {
     let selkie::Account { lamports, data, owner, executable, rent_epoch } = account;
-    Account { lamports, data, owner, executable, rent_epoch }
+    Account { lamports, data, owner: from_address(&owner), executable, rent_epoch }
 }
 
 /// Converts an account to Selkie's version. Its data is copied if it is shared.

@@ -5,8 +5,9 @@
 
 #![allow(deprecated, reason = "deprecated errors are converted, too")]
 
-use solana_instruction_error::InstructionError;
 use solana_transaction_error::TransactionError;
+
+use crate::InstructionError;
 
 /// Matches a value of one enum, and returns the variant with the same name of another.
 macro_rules! same_variant {
@@ -35,7 +36,7 @@ macro_rules! instruction_errors {
             MissingAccount ReentrancyNotAllowed MaxSeedLengthExceeded InvalidSeeds InvalidRealloc
             ComputationalBudgetExceeded PrivilegeEscalation ProgramEnvironmentSetupFailure
             ProgramFailedToComplete ProgramFailedToCompile Immutable IncorrectAuthority
-            BorshIoError AccountNotRentExempt InvalidAccountOwner ArithmeticOverflow
+            AccountNotRentExempt InvalidAccountOwner ArithmeticOverflow
             UnsupportedSysvar IllegalOwner MaxAccountsDataAllocationsExceeded MaxAccountsExceeded
             MaxInstructionTraceLengthExceeded BuiltinProgramsMustConsumeComputeUnits;
             From::Custom(code) => To::Custom(code),
@@ -47,13 +48,23 @@ macro_rules! instruction_errors {
 /// Converts an instruction error to Selkie's version.
 #[must_use]
 pub fn to_instruction_error(error: InstructionError) -> selkie::InstructionError {
-    instruction_errors!(error, InstructionError => selkie::InstructionError;)
+    instruction_errors!(error, InstructionError => selkie::InstructionError;
+        #[cfg(feature = "sdk-2")]
+        From::BorshIoError(_) => To::BorshIoError,
+        #[cfg(not(feature = "sdk-2"))]
+        From::BorshIoError => To::BorshIoError,
+    )
 }
 
 /// Converts an instruction error of Selkie's version.
 #[must_use]
 pub fn from_instruction_error(error: selkie::InstructionError) -> InstructionError {
     instruction_errors!(error, selkie::InstructionError => InstructionError;
+        // With the text that agave has for an error without one.
+        #[cfg(feature = "sdk-2")]
+        From::BorshIoError => To::BorshIoError("Unknown".to_owned()),
+        #[cfg(not(feature = "sdk-2"))]
+        From::BorshIoError => To::BorshIoError,
         _ => To::GenericError,
     )
 }
@@ -96,6 +107,8 @@ mod tests {
         for error in [
             selkie::InstructionError::Custom(7),
             selkie::InstructionError::PrivilegeEscalation,
+            // Version 2 adds a reason.
+            #[cfg(not(feature = "sdk-2"))]
             selkie::InstructionError::BorshIoError,
         ] {
             let converted = from_instruction_error(error.clone());

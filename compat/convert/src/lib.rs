@@ -13,11 +13,22 @@
 //! ```
 
 mod account;
+mod bytes;
 mod error;
 mod transaction;
 
+#[cfg(not(feature = "sdk-2"))]
+pub use solana_address::Address;
+#[cfg(feature = "sdk-2")]
+pub use solana_instruction::error::InstructionError;
+#[cfg(not(feature = "sdk-2"))]
+pub use solana_instruction_error::InstructionError;
+#[cfg(feature = "sdk-2")]
+pub use solana_pubkey::Pubkey as Address;
+
 pub use crate::{
     account::{from_account, from_shared_account, to_account, to_shared_account},
+    bytes::{from_address, from_hash, from_signature, to_address, to_hash, to_signature},
     error::{from_instruction_error, from_transaction_error, to_instruction_error},
     transaction::{
         from_inner_instructions, from_instruction, to_instruction, to_message, to_transaction,

@@ -9,16 +9,18 @@ use solana_message::{
 };
 use solana_transaction::versioned::VersionedTransaction;
 
+use crate::{Address, from_address, to_address, to_hash, to_signature};
+
 /// Converts an instruction to Selkie's version.
 #[must_use]
 pub fn to_instruction(instruction: Instruction) -> selkie::Instruction {
     let Instruction { program_id, accounts, data } = instruction;
     let to_meta = |meta: AccountMeta| {
         let AccountMeta { pubkey, is_signer, is_writable } = meta;
-        selkie::AccountMeta { pubkey, is_signer, is_writable }
+        selkie::AccountMeta { pubkey: to_address(&pubkey), is_signer, is_writable }
     };
     let accounts = accounts.into_iter().map(to_meta).collect();
-    selkie::Instruction { program_id, accounts, data }
+    selkie::Instruction { program_id: to_address(&program_id), accounts, data }
 }
 
 /// Converts an instruction from Selkie's version.
@@ -27,16 +29,17 @@ pub fn from_instruction(instruction: selkie::Instruction) -> Instruction {
     let selkie::Instruction { program_id, accounts, data } = instruction;
     let from_meta = |meta: selkie::AccountMeta| {
         let selkie::AccountMeta { pubkey, is_signer, is_writable } = meta;
-        AccountMeta { pubkey, is_signer, is_writable }
+        AccountMeta { pubkey: from_address(&pubkey), is_signer, is_writable }
     };
     let accounts = accounts.into_iter().map(from_meta).collect();
-    Instruction { program_id, accounts, data }
+    Instruction { program_id: from_address(&program_id), accounts, data }
 }
 
 /// Converts a transaction to Selkie's version.
 #[must_use]
 pub fn to_transaction(transaction: VersionedTransaction) -> selkie::VersionedTransaction {
     let VersionedTransaction { signatures, message } = transaction;
+    let signatures = signatures.into_iter().map(|it| to_signature(&it)).collect();
     selkie::VersionedTransaction { signatures, message: to_message(message) }
 }
 
@@ -53,21 +56,29 @@ pub fn to_message(message: VersionedMessage) -> selkie::VersionedMessage {
 
 fn to_legacy(message: Message) -> to::Message {
     let Message { header, account_keys, recent_blockhash, instructions } = message;
-    let (header, instructions) = (to_header(header), to_compiled(instructions));
-    to::Message { header, account_keys, recent_blockhash, instructions }
+    to::Message {
+        header: to_header(header),
+        account_keys: to_addresses(account_keys),
+        recent_blockhash: to_hash(&recent_blockhash),
+        instructions: to_compiled(instructions),
+    }
+}
+
+fn to_addresses(addresses: Vec<Address>) -> Vec<selkie::Pubkey> {
+    addresses.into_iter().map(|it| to_address(&it)).collect()
 }
 
 fn to_v0(message: from::v0::Message) -> to::v0::Message {
     let to_lookup =
         |lookup: from::v0::MessageAddressTableLookup| to::v0::MessageAddressTableLookup {
-            account_key: lookup.account_key,
+            account_key: to_address(&lookup.account_key),
             writable_indexes: lookup.writable_indexes,
             readonly_indexes: lookup.readonly_indexes,
         };
     to::v0::Message {
         header: to_header(message.header),
-        account_keys: message.account_keys,
-        recent_blockhash: message.recent_blockhash,
+        account_keys: to_addresses(message.account_keys),
+        recent_blockhash: to_hash(&message.recent_blockhash),
         instructions: to_compiled(message.instructions),
         address_table_lookups: message.address_table_lookups.into_iter().map(to_lookup).collect(),
     }
@@ -89,8 +100,8 @@ fn to_v1(message: from::v1::Message) -> to::v1::Message {
             loaded_accounts_data_size_limit,
             heap_size,
         },
-        lifetime_specifier: message.lifetime_specifier,
-        account_keys: message.account_keys,
+        lifetime_specifier: to_hash(&message.lifetime_specifier),
+        account_keys: to_addresses(message.account_keys),
         instructions: to_compiled(message.instructions),
     }
 }
@@ -138,7 +149,7 @@ mod tests {
 
     #[test]
     fn messages_keep_their_bytes() {
-        let key = selkie::address("key");
+        let key = from_address(&selkie::address("key"));
         let transfer = Instruction::new_with_bytes(key, &[1, 2], vec![AccountMeta::new(key, true)]);
         let legacy = Message::new(core::slice::from_ref(&transfer), Some(&key));
         let v0 = from::v0::Message::try_compile(
@@ -152,6 +163,7 @@ mod tests {
         for message in messages {
             assert_eq!(to_message(message.clone()).serialize(), message.serialize());
         }
-        assert_eq!(to_instruction(transfer).accounts, [selkie::AccountMeta::new(key, true)]);
+        let meta = selkie::AccountMeta::new(to_address(&key), true);
+        assert_eq!(to_instruction(transfer).accounts, [meta]);
     }
 }

@@ -1,13 +1,13 @@
 //! Accounts of the token program, created and initialized.
 
+use selkie_convert::{Address, from_instruction, to_address};
 use selkie_litesvm::{LiteSVM, types::FailedTransactionMetadata};
-use solana_address::Address;
 use solana_instruction::Instruction;
 use solana_keypair::Keypair;
 use solana_program_pack::Pack;
 
 use crate::{
-    request::{Request, program, token_owner},
+    request::{Request, associated_address, program, token_owner},
     spl_token::{
         instruction::{initialize_account3, initialize_mint2, initialize_multisig2},
         state::{Account, Mint, Multisig},
@@ -59,7 +59,7 @@ impl<'a> CreateMint<'a> {
     /// If the transaction fails.
     pub fn send(self) -> Result<Address, FailedTransactionMetadata> {
         let mint = Keypair::new();
-        let key = solana_keypair::Signer::pubkey(&mint);
+        let key = solana_signer::Signer::pubkey(&mint);
         self.request.create(&mint, Mint::LEN, |payer| {
             let authority = self.authority.unwrap_or(payer.key);
             initialize_mint2(payer.program, &key, authority, self.freeze_authority, self.decimals)
@@ -99,7 +99,7 @@ impl<'a> CreateAccount<'a> {
     /// If the transaction fails.
     pub fn send(self) -> Result<Address, FailedTransactionMetadata> {
         let account = self.account_kp.unwrap_or_else(Keypair::new);
-        let key = solana_keypair::Signer::pubkey(&account);
+        let key = solana_signer::Signer::pubkey(&account);
         self.request.create(&account, Account::LEN, |payer| {
             let owner = self.owner.unwrap_or(payer.key);
             initialize_account3(payer.program, &key, self.mint, owner)
@@ -134,7 +134,7 @@ impl<'a> CreateMultisig<'a> {
     /// If the transaction fails.
     pub fn send(self) -> Result<Address, FailedTransactionMetadata> {
         let multisig = Keypair::new();
-        let key = solana_keypair::Signer::pubkey(&multisig);
+        let key = solana_signer::Signer::pubkey(&multisig);
         self.request.create(&multisig, Multisig::LEN, |payer| {
             initialize_multisig2(payer.program, &key, self.signers, self.required_signatures)
         })
@@ -204,10 +204,12 @@ fn create_associated(
     owner: Option<&Address>,
     change: impl FnOnce(&mut Instruction),
 ) -> Result<Address, FailedTransactionMetadata> {
-    let payer = solana_keypair::Signer::pubkey(request.payer);
+    let payer = solana_signer::Signer::pubkey(request.payer);
     let owner = owner.unwrap_or(&payer);
-    let account = selkie::token::associated_address(request.program, owner, mint);
-    let mut create = selkie::token::create_associated(request.program, &payer, owner, mint);
+    let account = associated_address(request.program, owner, mint);
+    let [program, from, to, of] = [request.program, &payer, owner, mint].map(to_address);
+    let create = selkie::token::create_associated(&program, &from, &to, &of);
+    let mut create = from_instruction(create);
     change(&mut create);
     request.send_unsigned(create)?;
     Ok(account)

@@ -41,13 +41,17 @@ mod native_mint;
 mod supply;
 mod transfer;
 
+use selkie_convert::Address;
 use selkie_litesvm::{LiteSVM, types::FailedTransactionMetadata};
-use solana_address::Address;
 use solana_program_pack::{IsInitialized, Pack};
 use solana_transaction_error::TransactionError;
+#[cfg(all(feature = "sdk-2", not(any(feature = "until-0-6", feature = "token-2022"))))]
+pub use spl_token;
+#[cfg(all(feature = "until-0-6", not(feature = "token-2022")))]
+pub use spl_token_7 as spl_token;
 #[cfg(feature = "token-2022")]
 pub use spl_token_2022_interface as spl_token;
-#[cfg(all(feature = "sdk-3", not(feature = "token-2022")))]
+#[cfg(all(feature = "sdk-3", not(any(feature = "sdk-2", feature = "token-2022"))))]
 pub use spl_token_interface as spl_token;
 #[cfg(not(any(feature = "sdk-3", feature = "token-2022")))]
 pub use spl_token_interface_3 as spl_token;

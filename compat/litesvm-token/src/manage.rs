@@ -1,7 +1,7 @@
 //! What is changed about accounts other than their tokens.
 
+use selkie_convert::Address;
 use selkie_litesvm::{LiteSVM, types::FailedTransactionMetadata};
-use solana_address::Address;
 use solana_keypair::Keypair;
 
 use crate::{

@@ -1,8 +1,9 @@
 //! The mint of wrapped SOL, of Token-2022.
 
+use selkie_convert::Address;
 use selkie_litesvm::{LiteSVM, types::FailedTransactionMetadata};
-use solana_address::Address;
-use solana_keypair::{Keypair, Signer};
+use solana_keypair::Keypair;
+use solana_signer::Signer;
 
 use crate::{
     request::{Request, program},

@@ -1,12 +1,12 @@
 //! What all helpers have in common: the chain, who pays, who signs, and the program.
 
 use selkie::system;
-use selkie_convert::from_instruction;
+use selkie_convert::{Address, from_address, from_instruction, to_address};
 use selkie_litesvm::{LiteSVM, types::FailedTransactionMetadata};
-use solana_address::Address;
 use solana_instruction::Instruction;
-use solana_keypair::{Keypair, Signer};
+use solana_keypair::Keypair;
 use solana_program_error::ProgramError;
+use solana_signer::Signer;
 use solana_transaction::Transaction;
 
 use crate::{TOKEN_ID, get_spl_account, spl_token::state::Mint};
@@ -49,7 +49,7 @@ impl<'a> Request<'a> {
 
     /// Returns the address of the owner's associated token account.
     pub(crate) fn associated_account(&self, mint: &Address) -> Address {
-        selkie::token::associated_address(self.program, &self.owner(), mint)
+        associated_address(self.program, &self.owner(), mint)
     }
 
     /// Returns the given account, or the owner's associated token account.
@@ -103,13 +103,20 @@ impl<'a> Request<'a> {
         let key = account.pubkey();
         let payer = self.payer.pubkey();
         let lamports = self.svm.minimum_balance_for_rent_exemption(bytes);
-        let create = system::create_account(&payer, &key, lamports, bytes as u64, self.program);
+        let [from, to, program] = [&payer, &key, self.program].map(to_address);
+        let create = system::create_account(&from, &to, lamports, bytes as u64, &program);
         let create = from_instruction(create);
         let authority = Authority { program: self.program, key: &payer, signers: &[] };
         let instructions = [create, initialize(authority)?];
         sign_and_send(self.svm, self.payer, &[self.payer, account], &instructions)?;
         Ok(key)
     }
+}
+
+/// Returns the address of an owner's associated token account.
+pub(crate) fn associated_address(program: &Address, owner: &Address, mint: &Address) -> Address {
+    let [program, owner, mint] = [program, owner, mint].map(to_address);
+    from_address(&selkie::token::associated_address(&program, &owner, &mint))
 }
 
 fn sign_and_send(
@@ -143,7 +150,7 @@ macro_rules! owner {
         /// Sets the owner or authority; the payer by default.
         #[must_use]
         pub fn owner(mut self, owner: &'a Keypair) -> Self {
-            self.request.sign_as(solana_keypair::Signer::pubkey(owner), &[owner]);
+            self.request.sign_as(solana_signer::Signer::pubkey(owner), &[owner]);
             self
         }
 

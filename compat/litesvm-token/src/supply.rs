@@ -1,7 +1,7 @@
 //! Tokens made and destroyed.
 
+use selkie_convert::Address;
 use selkie_litesvm::{LiteSVM, types::FailedTransactionMetadata};
-use solana_address::Address;
 use solana_keypair::Keypair;
 
 use crate::{

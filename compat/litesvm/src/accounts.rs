@@ -5,10 +5,11 @@ use selkie::{
     layout::loader::{PROGRAM_DATA_HEADER_BYTES, PROGRAM_STATE},
     program_data_key,
 };
-use selkie_convert::{from_account, from_shared_account, to_account};
+use selkie_convert::{
+    Address, InstructionError, from_account, from_address, from_shared_account, to_account,
+    to_address,
+};
 use solana_account::{Account, AccountSharedData};
-use solana_address::Address;
-use solana_instruction_error::InstructionError;
 use solana_sdk_ids::{native_loader, system_program, sysvar};
 
 use crate::{
@@ -31,7 +32,7 @@ impl AccountsDb {
     /// Returns the account at `address`.
     #[must_use]
     pub fn get_account(&self, address: &Address) -> Option<AccountSharedData> {
-        self.svm.shared_account(address).map(from_shared_account)
+        self.svm.shared_account(&to_address(address)).map(from_shared_account)
     }
 }
 
@@ -45,20 +46,20 @@ impl LiteSVM {
     /// Returns the account at `address`.
     #[must_use]
     pub fn get_account(&self, address: &Address) -> Option<Account> {
-        self.svm().account(address).map(from_account)
+        self.svm().account(&to_address(address)).map(from_account)
     }
 
     /// Returns the accounts that a program owns, sorted by address.
     #[must_use]
     pub fn get_program_accounts(&self, program_id: &Address) -> Vec<(Address, Account)> {
-        let accounts = self.svm().program_accounts(program_id, &[]).into_iter();
-        accounts.map(|(key, account)| (key, from_account(account))).collect()
+        let accounts = self.svm().program_accounts(&to_address(program_id), &[]).into_iter();
+        accounts.map(|(key, account)| (from_address(&key), from_account(account))).collect()
     }
 
     /// Returns the balance of the account at `address`, if it exists.
     #[must_use]
     pub fn get_balance(&self, address: &Address) -> Option<u64> {
-        Some(self.svm().balance(address)).filter(|lamports| *lamports > 0)
+        Some(self.svm().balance(&to_address(address))).filter(|lamports| *lamports > 0)
     }
 
     /// Sets an account; one without lamports is deleted.
@@ -73,7 +74,7 @@ impl LiteSVM {
         if address == sysvar::fees::ID && data.data.len() < FEES_BYTES {
             return Err(InvalidSysvarDataError::Fees.into());
         }
-        let set = self.svm_mut().set_account(address, to_account(data));
+        let set = self.svm_mut().set_account(to_address(&address), to_account(data));
         set.map_err(|refused| match refused {
             AccountError::TooLong { .. } => InstructionError::InvalidRealloc.into(),
             _ => error.unwrap_or(InvalidSysvarDataError::Clock).into(),
@@ -86,13 +87,14 @@ impl LiteSVM {
         if !account.executable || is_builtin {
             return Ok(());
         }
-        let loader = Loader::of(&account.owner).ok_or(InstructionError::IncorrectProgramId)?;
+        let loader =
+            Loader::of(&to_address(&account.owner)).ok_or(InstructionError::IncorrectProgramId)?;
         let programdata;
         let elf = if loader == Loader::V3 {
             if !account.data.starts_with(&PROGRAM_STATE.to_le_bytes()) {
                 return Err(InstructionError::InvalidAccountData);
             }
-            programdata = self.svm().account(&program_data_key(address));
+            programdata = self.svm().account(&program_data_key(&to_address(address)));
             match &programdata {
                 // A closed program.
                 None => return Ok(()),

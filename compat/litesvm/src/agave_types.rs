@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use solana_address::Address;
+use selkie_convert::Address;
 use solana_svm_callback::InvokeContextCallback;
 
 use crate::{
@@ -35,13 +35,25 @@ impl LiteSVM {
 
 impl From<agave_feature_set::FeatureSet> for FeatureSet {
     fn from(features: agave_feature_set::FeatureSet) -> Self {
-        let mut set = Self::default();
-        // In any order: each one is set once.
-        let mut active: Vec<_> = features.active().iter().collect();
-        active.sort();
-        active.into_iter().for_each(|(id, slot)| set.activate(id, *slot));
-        set
+        of_active(features.active().iter())
     }
+}
+
+/// The type of LiteSVM up to 0.6.
+#[cfg(feature = "sdk-2")]
+#[allow(deprecated, reason = "tests of that time use it")]
+impl From<solana_feature_set::FeatureSet> for FeatureSet {
+    fn from(features: solana_feature_set::FeatureSet) -> Self {
+        of_active(features.active.iter())
+    }
+}
+
+/// Returns a set in which these features are active, each since its slot.
+fn of_active<'a>(active: impl Iterator<Item = (&'a Address, &'a u64)>) -> FeatureSet {
+    let mut set = FeatureSet::default();
+    // In any order: each one is set once.
+    active.for_each(|(id, slot)| set.activate(id, *slot));
+    set
 }
 
 /// Takes the limits; the costs are mainnet's.

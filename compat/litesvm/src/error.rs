@@ -3,8 +3,7 @@
 use core::fmt;
 use std::io;
 
-use solana_address::Address;
-use solana_instruction_error::InstructionError;
+use selkie_convert::{Address, InstructionError};
 use solana_sdk_ids::sysvar;
 
 /// A sysvar account whose data are not valid for the sysvar.

@@ -5,7 +5,7 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 
 use selkie::Feature;
-use solana_address::Address;
+use selkie_convert::{Address, to_address};
 
 use crate::features::table::INACTIVE_FEATURES;
 pub use crate::features::table::MAINNET_ACTIVE_FEATURES;
@@ -109,7 +109,7 @@ impl FeatureSet {
 
     /// Returns the features that the runtime knows.
     pub(crate) fn runtime(&self) -> selkie::FeatureSet {
-        let known = self.active.keys().filter_map(Feature::from_address);
+        let known = self.active.keys().filter_map(|id| Feature::from_address(&to_address(id)));
         known.fold(selkie::FeatureSet::none(), selkie::FeatureSet::with)
     }
 }

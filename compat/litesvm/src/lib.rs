@@ -35,9 +35,10 @@ mod stake;
 mod sysvars;
 mod transactions;
 pub mod types;
+#[cfg(feature = "until-0-6")]
+mod until_0_6;
 
 use selkie::Svm;
-use solana_keypair::Keypair;
 
 pub use crate::{
     accounts::AccountsDb,
@@ -53,7 +54,6 @@ const AIRDROP_SEED: [u8; 32] = *b"selkie-litesvm airdrop keypair 1";
 #[derive(Clone, Debug)]
 pub struct LiteSVM {
     accounts: AccountsDb,
-    airdrop_keypair: [u8; 64],
     features: FeatureSet,
     history: TransactionHistory,
     compute_budget: Option<ComputeBudget>,
@@ -75,7 +75,6 @@ impl Default for LiteSVM {
             .with_epoch_stake(selkie::EpochStake::default());
         let chain = Self {
             accounts: AccountsDb::new(svm),
-            airdrop_keypair: Keypair::new_from_array(AIRDROP_SEED).to_bytes(),
             features: FeatureSet::default(),
             history: TransactionHistory::default(),
             compute_budget: None,

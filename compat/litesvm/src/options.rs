@@ -1,8 +1,8 @@
 //! Options, as functions that take and return the chain.
 
 use selkie::token::NATIVE_MINT;
+use selkie_convert::{Address, to_account, to_address};
 use solana_account::Account;
-use solana_address::Address;
 use solana_sdk_ids::{feature, system_program};
 
 use crate::{LiteSVM, features::FeatureSet, types::ComputeBudget};
@@ -152,7 +152,7 @@ impl LiteSVM {
 
     /// Sets an account that is no sysvar and no program.
     fn put(&mut self, address: Address, account: Account) {
-        let account = selkie_convert::to_account(account);
+        let (address, account) = (to_address(&address), to_account(account));
         self.svm_mut().set_account(address, account).expect("it is no sysvar");
     }
 }

@@ -1,9 +1,10 @@
 //! Programs.
 
+#[cfg(not(feature = "until-0-6"))]
 use std::path::Path;
 
 use selkie::{InstructionError, InvokeContext, Loader};
-use solana_address::Address;
+use selkie_convert::{Address, to_address};
 
 use crate::{LiteSVM, error::LiteSVMError};
 
@@ -12,6 +13,7 @@ impl LiteSVM {
     ///
     /// # Errors
     /// If the file cannot be read, or is not a valid program.
+    #[cfg(not(feature = "until-0-6"))]
     pub fn add_program_from_file(
         &mut self,
         program_id: impl Into<Address>,
@@ -20,7 +22,7 @@ impl LiteSVM {
         let path = path.as_ref();
         std::fs::metadata(path)?;
         // By its path, beside which debug information is found.
-        let added = self.svm_mut().add_program(program_id.into(), path);
+        let added = self.svm_mut().add_program(to_address(&program_id.into()), path);
         added.map_err(program_load)
     }
 
@@ -28,12 +30,15 @@ impl LiteSVM {
     ///
     /// # Errors
     /// If the file is not a valid program.
+    #[cfg(not(feature = "until-0-6"))]
     pub fn add_program(
         &mut self,
         program_id: impl Into<Address>,
         program_bytes: &[u8],
     ) -> Result<(), LiteSVMError> {
-        self.svm_mut().add_program(program_id.into(), program_bytes).map_err(program_load)
+        self.svm_mut()
+            .add_program(to_address(&program_id.into()), program_bytes)
+            .map_err(program_load)
     }
 
     /// Adds a program of the loader with this address.
@@ -46,11 +51,11 @@ impl LiteSVM {
         program_bytes: &[u8],
         loader_id: Address,
     ) -> Result<(), LiteSVMError> {
-        let loader = Loader::of(&loader_id).ok_or_else(|| {
+        let loader = Loader::of(&to_address(&loader_id)).ok_or_else(|| {
             LiteSVMError::InvalidLoader(format!("Unsupported loader: {loader_id}"))
         })?;
-        let added =
-            self.svm_mut().add_program_with_loader(program_id.into(), program_bytes, loader);
+        let program_id = to_address(&program_id.into());
+        let added = self.svm_mut().add_program_with_loader(program_id, program_bytes, loader);
         added.map_err(program_load)
     }
 
@@ -64,7 +69,7 @@ impl LiteSVM {
         + Sync
         + 'static,
     ) {
-        self.svm_mut().add_builtin(program_id, "builtin", entrypoint);
+        self.svm_mut().add_builtin(to_address(&program_id), "builtin", entrypoint);
     }
 }
 

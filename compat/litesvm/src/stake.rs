@@ -1,6 +1,6 @@
 //! The stake that `sol_get_epoch_stake` returns.
 
-use solana_address::Address;
+use selkie_convert::{Address, to_address};
 
 use crate::{LiteSVM, error::LiteSVMError};
 
@@ -17,6 +17,7 @@ impl LiteSVM {
         let mut stakes = self.svm().environment().epoch_stake.clone();
         let rest = stakes.total.saturating_sub(self.epoch_stake(&vote_account));
         stakes.total = rest.checked_add(stake).ok_or(LiteSVMError::EpochStakeOverflow)?;
+        let vote_account = to_address(&vote_account);
         match stake {
             0 => stakes.vote_accounts.remove(&vote_account),
             stake => stakes.vote_accounts.insert(vote_account, stake),
@@ -36,7 +37,7 @@ impl LiteSVM {
         let mut all = selkie::EpochStake::default();
         for (vote_account, stake) in stakes.into_iter().filter(|(_, stake)| *stake > 0) {
             all.total = all.total.checked_add(stake).ok_or(LiteSVMError::EpochStakeOverflow)?;
-            all.vote_accounts.insert(vote_account, stake);
+            all.vote_accounts.insert(to_address(&vote_account), stake);
         }
         self.change_svm(|svm| svm.with_epoch_stake(all));
         Ok(())
@@ -52,6 +53,6 @@ impl LiteSVM {
     #[must_use]
     pub fn epoch_stake(&self, vote_account: &Address) -> u64 {
         let stakes = &self.svm().environment().epoch_stake.vote_accounts;
-        stakes.get(vote_account).copied().unwrap_or(0)
+        stakes.get(&to_address(vote_account)).copied().unwrap_or(0)
     }
 }

@@ -1,7 +1,7 @@
 //! Sysvars, blockhashes and the clock.
 
+use selkie_convert::{Address, from_hash, to_address};
 use solana_account::Account;
-use solana_address::Address;
 use solana_clock::Clock;
 use solana_hash::Hash;
 use solana_rent::{DEFAULT_LAMPORTS_PER_BYTE, Rent};
@@ -30,7 +30,8 @@ impl LiteSVM {
     pub fn with_sysvars(mut self) -> Self {
         let slot = START_SLOT;
         self.set_sysvar(&Clock { slot, ..Clock::default() });
-        self.set_sysvar(&rent(&self.features));
+        let rent = wincode::serialize(&rent(&self.features)).expect("rent can be serialized");
+        self.put_sysvar(sysvar::rent::ID, rent);
         let mut hashes = Vec::with_capacity(SLOT_HASHES_BYTES);
         hashes.extend(1_u64.to_le_bytes());
         hashes.extend(slot.to_le_bytes());
@@ -73,7 +74,7 @@ impl LiteSVM {
     /// If its account does not exist, or has data that are not valid.
     #[must_use]
     pub fn get_sysvar<T: DecodeSysvar>(&self) -> T {
-        let account = self.svm().shared_account(&T::id()).expect("the sysvar exists");
+        let account = self.svm().shared_account(&to_address(&T::id())).expect("the sysvar exists");
         T::decode(selkie::ReadableAccount::data(&account))
     }
 
@@ -90,7 +91,7 @@ impl LiteSVM {
     /// Returns the blockhash to sign transactions with.
     #[must_use]
     pub fn latest_blockhash(&self) -> Hash {
-        self.svm().latest_blockhash()
+        from_hash(&self.svm().latest_blockhash())
     }
 
     /// Replaces the blockhash; transactions that have another are dropped.

@@ -4,17 +4,17 @@
 
 use selkie::{FailedTransaction, Receipt, Stage, system};
 use selkie_convert::{
-    from_inner_instructions, from_instruction, from_shared_account, from_transaction_error,
-    to_transaction,
+    Address, from_address, from_inner_instructions, from_instruction, from_shared_account,
+    from_signature, from_transaction_error, to_address, to_transaction,
 };
-use solana_address::Address;
-use solana_keypair::{Keypair, Signer};
+use solana_keypair::{Keypair, keypair_from_seed};
 use solana_message::{Message, VersionedMessage, inner_instruction::InnerInstructionsList};
 use solana_signature::Signature;
+use solana_signer::Signer;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
-    LiteSVM,
+    AIRDROP_SEED, LiteSVM,
     types::{
         FailedTransactionMetadata, SimulatedTransactionInfo, TransactionMetadata,
         TransactionResult, TransactionReturnData,
@@ -36,7 +36,7 @@ impl LiteSVM {
             Err(failed) => (failed.receipt.clone(), Err(failure(failed))),
         };
         if receipt.stage != Stage::Dropped {
-            self.history.add(receipt.signature(), &result);
+            self.history.add(from_signature(&receipt.signature()), &result);
         }
         result
     }
@@ -52,7 +52,8 @@ impl LiteSVM {
         let receipt = self.svm().simulate(to_transaction(tx.into())).map_err(failure)?;
         let writable = receipt.accounts.iter().filter(|change| change.is_writable);
         let post_accounts = writable.map(|change| {
-            (change.key, from_shared_account(change.after().cloned().unwrap_or_default()))
+            let after = change.after().cloned().unwrap_or_default();
+            (from_address(&change.key), from_shared_account(after))
         });
         Ok(SimulatedTransactionInfo {
             meta: metadata(&receipt),
@@ -71,9 +72,10 @@ impl LiteSVM {
     /// # Errors
     /// If the transaction fails; for example, if it repeats an earlier one.
     pub fn airdrop(&mut self, address: &Address, lamports: u64) -> TransactionResult {
-        let payer = self.airdrop_keypair();
+        let payer = airdrop_keypair();
         let key = payer.pubkey();
-        let instruction = from_instruction(system::transfer(&key, address, lamports));
+        let transfer = system::transfer(&to_address(&key), &to_address(address), lamports);
+        let instruction = from_instruction(transfer);
         let message =
             Message::new_with_blockhash(&[instruction], Some(&key), &self.latest_blockhash());
         let signature = payer.sign_message(&message.serialize());
@@ -84,12 +86,12 @@ impl LiteSVM {
     /// Returns the address of the account that pays for airdrops.
     #[must_use]
     pub fn airdrop_pubkey(&self) -> Address {
-        self.airdrop_keypair().pubkey()
+        airdrop_keypair().pubkey()
     }
+}
 
-    fn airdrop_keypair(&self) -> Keypair {
-        Keypair::try_from(self.airdrop_keypair.as_slice()).expect("the keypair is valid")
-    }
+fn airdrop_keypair() -> Keypair {
+    keypair_from_seed(&AIRDROP_SEED).expect("the seed is long enough")
 }
 
 fn failure(failed: FailedTransaction) -> FailedTransactionMetadata {
@@ -99,10 +101,10 @@ fn failure(failed: FailedTransaction) -> FailedTransactionMetadata {
 
 fn metadata(receipt: &Receipt) -> TransactionMetadata {
     // Agave's context, which LiteSVM shows, names a program also for data that are empty.
-    let (program_id, data) = (receipt.return_program, receipt.returned().to_vec());
+    let (program_id, data) = (from_address(&receipt.return_program), receipt.returned().to_vec());
     let return_data = TransactionReturnData { program_id, data };
     TransactionMetadata {
-        signature: receipt.signature(),
+        signature: from_signature(&receipt.signature()),
         logs: receipt.logs.clone(),
         inner_instructions: inner_instructions(receipt),
         compute_units_consumed: receipt.compute_units,

@@ -1,8 +1,7 @@
 //! The results of transactions.
 
+use selkie_convert::{Address, InstructionError};
 use solana_account::AccountSharedData;
-use solana_address::Address;
-use solana_instruction_error::InstructionError;
 use solana_message::inner_instruction::InnerInstructionsList;
 use solana_program_error::ProgramError;
 use solana_signature::Signature;

@@ -90,8 +90,9 @@ fn own_features(features: &[String]) -> Table {
 
 /// The folder of another package, for the same versions of the types as a suite's.
 fn of_line(folder: &str, shim: &Path) -> String {
-    let is_3 = shim.to_string_lossy().ends_with("-3");
-    folder.to_owned() + if is_3 { "-3" } else { "" }
+    let shim = shim.to_string_lossy();
+    let line = ["-2", "-3"].into_iter().find(|it| shim.ends_with(it));
+    folder.to_owned() + line.unwrap_or_default()
 }
 
 /// The dependency on a crate of ours.

@@ -60,8 +60,17 @@ fn manifest(name: &str, version: &str, shim: &str, more: &str, enabled: &str) ->
 }
 
 /// Features of `compat` that say which versions of a peer a package stands for, and `default`.
-const OURS: [&str; 7] =
-    ["default", "sdk-3", "all-features", "until-0-12", SINCE_0_13, "until-0-14", "until-0-15"];
+const OURS: [&str; 9] = [
+    "default",
+    "sdk-2",
+    "sdk-3",
+    "all-features",
+    "until-0-6",
+    "until-0-12",
+    SINCE_0_13,
+    "until-0-14",
+    "until-0-15",
+];
 
 /// The feature that stands in the place of one that is on by default.
 const SINCE_0_13: &str = "since-0-13";

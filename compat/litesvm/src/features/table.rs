@@ -1,6 +1,6 @@
 //! The features of agave 4.3, with the slot in which mainnet activated them.
 
-use solana_address::Address;
+use selkie_convert::Address;
 
 /// The features that mainnet has activated, with the slot of each (15 October 2026).
 pub const MAINNET_ACTIVE_FEATURES: &[(Address, u64)] = &[

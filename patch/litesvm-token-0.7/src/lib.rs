@@ -1,0 +1,6 @@
+//! The package `litesvm-token` on Selkie, under its own name: `[patch.crates-io]` replaces a package by
+//! one of the same name only. `docs/switch.md` of Selkie says how to use it.
+
+#![forbid(unsafe_code)]
+
+pub use selkie_litesvm_token_2::*;
