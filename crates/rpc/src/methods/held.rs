@@ -30,14 +30,14 @@ impl Held {
         let Ref::Shared(part) = part else { return false };
         let is_new = self.seen.insert(Arc::as_ptr(part).cast::<()>().addr());
         if is_new {
-            self.bytes += size_of_val::<T>(part);
+            self.bytes = self.bytes.saturating_add(size_of_val::<T>(part));
         }
         is_new
     }
 
     fn name(&mut self, name: &Name) {
         if let Cow::Owned(name) = name {
-            self.bytes += name.capacity();
+            self.bytes = self.bytes.saturating_add(name.capacity());
         }
     }
 
@@ -52,18 +52,16 @@ impl Held {
 
     fn kind(&mut self, kind: &Kind) {
         match kind {
-            Kind::Option(_, inner) | Kind::List(_, inner) | Kind::Array(_, inner) => {
-                if self.is_new(inner) {
-                    self.kind(inner);
-                }
+            Kind::Option(_, inner) | Kind::List(_, inner) | Kind::Array(_, inner)
+                if self.is_new(inner) =>
+            {
+                self.kind(inner);
             }
             Kind::Struct(fields) => self.fields(fields),
-            Kind::Enum(_, variants) => {
-                if self.is_new(variants) {
-                    for Variant { name, fields } in variants.iter() {
-                        self.name(name);
-                        self.fields(fields);
-                    }
+            Kind::Enum(_, variants) if self.is_new(variants) => {
+                for Variant { name, fields } in variants.iter() {
+                    self.name(name);
+                    self.fields(fields);
                 }
             }
             _ => {}

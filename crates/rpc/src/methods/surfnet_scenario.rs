@@ -133,11 +133,10 @@ impl Change {
     /// Returns how many bytes it holds. A layout is shared with the descriptions that the server keeps, but remains here
     /// when they change, so it counts for each change.
     fn held_bytes(&self) -> usize {
-        let of_value =
-            |(path, value): (&String, &String)| path.len() + value.len() + 2 * size_of::<String>();
-        size_of::<Self>()
-            + held_bytes(&self.layout)
-            + self.values.iter().map(of_value).sum::<usize>()
+        let texts = self.values.iter().flat_map(|(path, value)| [path.len(), value.len()]);
+        let entries = self.values.iter().map(|_| size_of::<(String, String)>());
+        let own = [size_of::<Self>(), held_bytes(&self.layout)];
+        own.into_iter().chain(texts).chain(entries).fold(0, usize::saturating_add)
     }
 
     /// Returns data with the new values.
