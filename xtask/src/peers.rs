@@ -150,6 +150,17 @@ fn unfinished(folder: &Path) -> Result<PathBuf> {
     Ok(unfinished)
 }
 
+/// Whether a version is one of those that a word means: `all`, one version, or a range of minor versions
+/// like `0.12..`, `..0.14` or `0.12..0.14`, which ends before the last one.
+fn is_of(word: &str, version: &str) -> bool {
+    let Some((first, end)) = word.split_once("..") else {
+        return word == "all" || word == version;
+    };
+    let numbers = |it: &str| it.split('.').map(|it| it.parse().unwrap_or(0)).collect::<Vec<u32>>();
+    let version = numbers(version);
+    (first.is_empty() || numbers(first) <= version) && (end.is_empty() || version < numbers(end))
+}
+
 /// The rows of a suite: a test, or a file without `::`, and the reason.
 struct Expected(Vec<(String, String)>);
 
@@ -157,7 +168,7 @@ impl Expected {
     fn of(name: &str, version: &str, rows: &[Vec<String>]) -> Self {
         let row = |row: &Vec<String>| {
             let [package, versions, test, reason] = row.as_slice() else { return None };
-            let applies = versions == "all" || versions.split(' ').any(|it| it == version);
+            let applies = versions.split(' ').any(|it| is_of(it, version));
             (*package == name && applies).then(|| (test.clone(), reason.clone()))
         };
         Self(rows.iter().filter_map(row).collect())
@@ -221,6 +232,16 @@ mod tests {
         assert!(expected.surprises("litesvm-0.1.0", &outcome).is_empty());
         let expected = Expected::of("litesvm", "0.2.0", &rows);
         assert_eq!(expected.surprises("litesvm-0.2.0", &outcome), ["litesvm-0.2.0: a::b fails"]);
+    }
+
+    #[test]
+    fn versions_may_be_ranges() {
+        let of = |word| ["0.8.2", "0.12.0", "0.13.4", "0.14.0"].map(|it| is_of(word, it));
+        assert_eq!(of("all"), [true; 4]);
+        assert_eq!(of("0.12.0"), [false, true, false, false]);
+        assert_eq!(of("0.12.."), [false, true, true, true]);
+        assert_eq!(of("..0.14"), [true, true, true, false]);
+        assert_eq!(of("0.12..0.13"), [false, true, false, false]);
     }
 
     #[test]

@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "agave-4-types")]
+use {
+    agave_4_compute_budget as solana_compute_budget, agave_4_feature_set as agave_feature_set,
+    agave_4_svm_callback as solana_svm_callback,
+};
+
 use selkie_convert::Address;
 use solana_svm_callback::InvokeContextCallback;
 
@@ -70,5 +76,21 @@ impl InvokeContextCallback for LiteSVM {
 
     fn get_epoch_stake_for_vote_account(&self, vote_address: &Address) -> u64 {
         self.epoch_stake(vote_address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_come_back_as_agaves() {
+        let mut set = LiteSVM::mainnet_feature_set();
+        let blake3 = agave_feature_set::blake3_syscall_enabled::id();
+        assert!(!set.is_active(&blake3));
+        set.activate(&blake3, 7);
+        let svm = LiteSVM::new().with_feature_set(set.clone());
+        assert!(svm.svm().features().has(selkie::Feature::Blake3));
+        assert_eq!(svm.get_feature_set().active(), set.active());
     }
 }

@@ -22,7 +22,7 @@
 //! checks. [`LiteSVM::svm_mut`] reaches the [`selkie::Svm`] beneath.
 
 mod accounts;
-#[cfg(feature = "agave-types")]
+#[cfg(any(feature = "agave-types", feature = "agave-4-types"))]
 mod agave_types;
 mod encoding;
 pub mod error;

@@ -71,7 +71,7 @@ impl LiteSVM {
     }
 
     /// Returns mainnet's features: agave's type with the feature `agave-types`.
-    #[cfg(not(feature = "agave-types"))]
+    #[cfg(not(any(feature = "agave-types", feature = "agave-4-types")))]
     #[must_use]
     pub fn mainnet_feature_set() -> FeatureSet {
         FeatureSet::mainnet()

@@ -29,6 +29,9 @@ use crate::{
 /// How many edits wait for their slots at most.
 const SCHEDULED_MAX: usize = 10_000;
 
+/// How many bytes they hold at most.
+const SCHEDULED_BYTES_MAX: usize = 64 << 20;
+
 /// How many blocks are mined at once at most.
 const MINED_MAX: u64 = 10_000;
 
@@ -373,14 +376,19 @@ impl View {
 
 impl Node {
     /// Lets edits wait for their slots. Those whose slot has come are made in a block of their own, in the order in which
-    /// they were scheduled, before transactions that wait. A reset drops what waits.
+    /// they were scheduled, before transactions that wait. A reset drops what waits. At most 10,000 edits wait, and the
+    /// memory that they hold is at most 64 MiB.
     ///
     /// # Errors
     /// If too many edits wait, or the node cannot make a block.
     pub fn schedule(&self, edits: Vec<ScheduledEdit>) -> Result<(), NodeError> {
         self.call(move |producer| {
-            if producer.scheduled.len().saturating_add(edits.len()) > SCHEDULED_MAX {
-                let text = format!("at most {SCHEDULED_MAX} edits wait for their slots");
+            let all = || producer.scheduled.iter().chain(&edits);
+            let bytes = all().fold(0, |sum: usize, it| sum.saturating_add(it.bytes));
+            if all().count() > SCHEDULED_MAX || bytes > SCHEDULED_BYTES_MAX {
+                let text = format!(
+                    "at most {SCHEDULED_MAX} edits of {SCHEDULED_BYTES_MAX} bytes wait for their slots"
+                );
                 return Err(NodeError::Account(text));
             }
             producer.scheduled.extend(edits);

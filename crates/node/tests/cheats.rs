@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use common::{Cluster, SLOT, SOL, address, cluster, cluster_with, key, sign, transfer};
 use selkie_bank::sysvars::read_stake_history;
 use selkie_node::{
-    BlockMode, Event, NodeError, Options, SendOptions, TokenEdit, TokenIndex, Travel, View,
+    BlockMode, Event, NodeError, Options, ScheduledEdit, SendOptions, TokenEdit, TokenIndex,
+    Travel, View,
 };
 use selkie_programs::{MEMO, TOKEN};
 use selkie_svm::Feature;
@@ -377,6 +378,17 @@ fn a_dump_continues_elsewhere() {
     let cut = &dump[..dump.len() - 20];
     assert!(matches!(second.node.load(&mut &cut[..]), Err(NodeError::Dump(_))));
     assert_eq!(second.balance(&address(2)), 2 * SOL);
+}
+
+#[test]
+fn the_memory_of_edits_that_wait_is_bounded() {
+    let cluster = cluster();
+    let edit = |bytes| vec![ScheduledEdit::new(u64::MAX, address(9), bytes, Some)];
+    cluster.node.schedule(edit(64 << 20)).unwrap();
+    let error = cluster.node.schedule(edit(1)).unwrap_err();
+    assert!(matches!(&error, NodeError::Account(text) if text.contains("67108864 bytes")));
+    cluster.node.reset().unwrap();
+    cluster.node.schedule(edit(1)).unwrap();
 }
 
 #[test]

@@ -5,8 +5,15 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result};
 use toml::{Table, Value};
 
-/// Crates whose features the peer's other dependencies switch on, and tests rely on.
-const FEATURES: &[(&str, &str)] = &[("solana-account", "bincode"), ("solana-nonce", "serde")];
+/// Crates whose features the peer's other dependencies switch on, and tests rely on: the name, what the
+/// version begins with, and the feature.
+const FEATURES: &[(&str, &str, &str)] = &[
+    ("solana-account", "", "bincode"),
+    ("solana-hash", "4", "atomic"),
+    ("solana-loader-v3-interface", "", "serde"),
+    ("solana-nonce", "", "serde"),
+    ("solana-stake-interface", "", "bincode"),
+];
 
 /// Other packages of the peers, with our folder in `compat`.
 const OURS: &[(&str, &str)] = &[
@@ -181,10 +188,14 @@ fn dependency(name: &str, value: &Value) -> Value {
         version => Table::from_iter([("version".to_owned(), version.clone())]),
     };
     table.remove("optional");
+    let mut of_version = String::new();
     if let Some(Value::String(version)) = table.get_mut("version") {
-        *version = version.replace('~', "");
+        *version = version.trim_start_matches(['~', '=']).to_owned();
+        of_version.clone_from(version);
     }
-    let added = FEATURES.iter().filter(|(it, _)| *it == name).map(|(_, feature)| *feature);
+    let rows =
+        FEATURES.iter().filter(|(it, begin, _)| *it == name && of_version.starts_with(begin));
+    let added = rows.map(|(_, _, feature)| *feature);
     let agave = AGAVE.contains(&name).then_some(AGAVE_FEATURE);
     let features = table.entry("features").or_insert(Value::Array(Vec::new()));
     if let Value::Array(features) = features {

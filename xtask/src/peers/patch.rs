@@ -3,9 +3,10 @@
 //!
 //! A row of `crates/switch/src/packages.tsv` is a package: the peer's name and the beginning of its version, our
 //! folder in `compat`, features that the peer's package has beside those of ours, and one of ours that is
-//! enabled. The last number of a version is 99: cargo takes a patch only if its version is the one in the
-//! lock file, or else the highest that the project allows. A package that is in a repository alone has one
-//! version, which is given with its last number: ours has it too, and so stands for it always.
+//! enabled, or, as `THEIRS=OURS`, for which a feature of the peer stands. The last number of a version is 99:
+//! cargo takes a patch only if its version is the one in the lock file, or else the highest that the project
+//! allows. A package that is in a repository alone has one version, which is given with its last number: ours
+//! has it too, and so stands for it always.
 
 use std::fs;
 
@@ -34,11 +35,14 @@ pub(crate) fn files() -> Result<Vec<(String, String)>> {
 /// The manifest of a package: each feature of ours is passed on, each further one accepted.
 fn manifest(name: &str, version: &str, shim: &str, more: &str, enabled: &str) -> Result<String> {
     let features = features(shim)?;
-    let passed = features.iter().map(|it| format!("{it} = [\"selkie-{shim}/{it}\"]\n"));
+    let (theirs, other) = enabled.split_once('=').unwrap_or_default();
+    let of_ours = |it: &str| if it == theirs { other.to_owned() } else { it.to_owned() };
+    let passed = features.iter().map(|it| format!("{it} = [\"selkie-{shim}/{}\"]\n", of_ours(it)));
     let accepted = more.split(' ').filter(|it| !it.is_empty()).map(|it| format!("{it} = []\n"));
     let features: String = passed.chain(accepted).collect();
     let enabled = match enabled {
         "" => String::new(),
+        _ if !other.is_empty() => String::new(),
         SINCE_0_13 => format!(", default-features = false, features = [\"{SINCE_0_13}\"]"),
         enabled => format!(", features = [\"{enabled}\"]"),
     };
@@ -60,11 +64,12 @@ fn manifest(name: &str, version: &str, shim: &str, more: &str, enabled: &str) ->
 }
 
 /// Features of `compat` that say which versions of a peer a package stands for, and `default`.
-const OURS: [&str; 9] = [
+const OURS: [&str; 10] = [
     "default",
     "sdk-2",
     "sdk-3",
     "all-features",
+    "agave-4-types",
     "until-0-6",
     "until-0-12",
     SINCE_0_13,

@@ -258,7 +258,7 @@ impl Checked<'_> {
                         fail(
                             config,
                             &format!(
-                                "rent\n  account {key} has {lamports} lamports and {len} bytes of data, and is not rent-exempt"
+                                "Account {key} is not rent exempt after execution (lamports: {lamports}, data_len: {len})"
                             ),
                         )
                     }
@@ -276,4 +276,21 @@ impl Checked<'_> {
 #[cfg(feature = "until-0-15")]
 fn is_rent_exempt<C: CheckContext>(context: &C, account: &Account) -> bool {
     context.is_rent_exempt(account.lamports, account.data.len(), account.owner)
+}
+
+#[cfg(all(test, feature = "until-0-15"))]
+mod tests {
+    use super::*;
+    use crate::Mollusk;
+
+    /// Tests expect the panic by the text of the peer.
+    #[test]
+    #[should_panic(expected = "is not rent exempt after execution (lamports: 1, data_len: 0)")]
+    fn accounts_below_their_rent_are_named_as_by_the_peer() {
+        let poor = (Pubkey::new_from_array([1; 32]), Account { lamports: 1, ..Account::default() });
+        let result =
+            InstructionResult { resulting_accounts: vec![poor], ..InstructionResult::default() };
+        let checks = [Check::all_rent_exempt()];
+        result.run_checks(&checks, &Config::default(), &Mollusk::default());
+    }
 }

@@ -8,6 +8,7 @@ mod cheats;
 mod cluster;
 mod describe;
 mod explain;
+mod held;
 mod history;
 mod inflation;
 mod schedules;

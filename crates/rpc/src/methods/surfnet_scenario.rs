@@ -15,7 +15,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     error::RpcError,
-    methods::{call::Call, cheats::refused, surfnet::now},
+    methods::{call::Call, cheats::refused, held::held_bytes, surfnet::now},
     params::{Params, parse_key},
 };
 
@@ -130,6 +130,15 @@ impl Change {
         Ok(change)
     }
 
+    /// Returns how many bytes it holds. A layout is shared with the descriptions that the server keeps, but remains here
+    /// when they change, so it counts for each change.
+    fn held_bytes(&self) -> usize {
+        let texts = self.values.iter().flat_map(|(path, value)| [path.len(), value.len()]);
+        let entries = self.values.iter().map(|_| size_of::<(String, String)>());
+        let own = [size_of::<Self>(), held_bytes(&self.layout)];
+        own.into_iter().chain(texts).chain(entries).fold(0, usize::saturating_add)
+    }
+
     /// Returns data with the new values.
     fn data(&self, old: &[u8]) -> Result<Vec<u8>, UnwritableField> {
         let is_path = |place: &str, path: &str| canonical(place) == canonical(path);
@@ -177,7 +186,8 @@ pub(super) fn register(call: &Call<'_>, params: &mut Params) -> Result<Value, Rp
     let edit = |it: &&Override| {
         let (slot, change) =
             (base.saturating_add(it.scenario_relative_slot), Change::new(call, it)?);
-        Ok(ScheduledEdit::new(slot, change.key, move |account| change.of(account)))
+        let bytes = change.held_bytes();
+        Ok(ScheduledEdit::new(slot, change.key, bytes, move |account| change.of(account)))
     };
     let edits = overrides.iter().map(edit).collect::<Result<Vec<_>, RpcError>>()?;
     call.node.schedule(edits).map_err(refused)?;
