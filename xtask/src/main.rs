@@ -3,6 +3,7 @@
 //! One module per chore, one row each in [`CHORES`].
 
 mod anchor_cli;
+mod checkouts;
 mod ci;
 mod clients;
 mod codegen;
@@ -156,7 +157,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "wild",
-        "[--table | --run | PACKAGE...]  build programs of other authors for docs/rust-programs.md; test ours",
+        "[--table | --run | [--checkouts FOLDER] PACKAGE...]  build programs of other authors for docs/rust-programs.md; test ours",
         wild::run,
     ),
     (

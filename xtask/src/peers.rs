@@ -23,12 +23,11 @@ mod timed;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{output, print, repository, say};
+use crate::{checkouts, print, repository};
 use project::Project;
 use suite::{Outcome, Suite};
 
@@ -40,10 +39,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if arguments == ["--api"] {
         return api::check();
     }
-    let (checkouts, arguments) = match arguments {
-        [flag, folder, rest @ ..] if flag == "--checkouts" => (Some(PathBuf::from(folder)), rest),
-        _ => (None, arguments),
-    };
+    let (checkouts, arguments) = checkouts::option(arguments);
     let (measure, named): (Option<figures::Measure>, _) = match arguments {
         [flag, rest @ ..] if flag == "--figures" => (Some(figures::tests), rest),
         [flag, rest @ ..] if flag == "--benches" => (Some(figures::benches), rest),
@@ -128,26 +124,8 @@ fn checkout(suite: &Suite, checkouts: Option<&Path>) -> Result<PathBuf> {
         return Ok(checkouts.join(&suite.checkout));
     }
     let folder = repository().join("target/peers/checkouts").join(&suite.checkout);
-    if !folder.exists() {
-        let url = suite.repository()?;
-        say(&format!("cloning {url}"));
-        let unfinished = unfinished(&folder)?;
-        let clone = ["clone", "--quiet", "--depth=1", &url];
-        output(Command::new("git").args(clone).arg(&unfinished))?;
-        fs::rename(unfinished, &folder)?;
-    }
+    checkouts::clone(&suite.repository()?, &["--depth=1"], &folder)?;
     Ok(folder)
-}
-
-/// A folder beside another one, for work that may fail half-way. What an earlier run left there is
-/// removed; the caller renames the folder when it is complete.
-fn unfinished(folder: &Path) -> Result<PathBuf> {
-    let unfinished = folder.with_extension("unfinished");
-    if unfinished.exists() {
-        fs::remove_dir_all(&unfinished)?;
-    }
-    fs::create_dir_all(unfinished.parent().context("the folder has a parent")?)?;
-    Ok(unfinished)
 }
 
 /// Whether a version is one of those that a word means: `all`, one version, or a range of minor versions

@@ -1,97 +1,34 @@
 //! `cargo xtask wild`: builds programs of other authors as their packages carry them.
 //!
-//! Programs are rows of `xtask/wild.tsv`: packages of crates.io, and folders of `testdata/wild`,
-//! whose version is `-`; `FOLDER/PACKAGE` names a member of a workspace. Each is copied, built for V3,
+//! Programs are rows of `xtask/wild.tsv`: packages of crates.io; folders of `testdata/wild`,
+//! whose version is `-`, where `FOLDER/PACKAGE` names a member of a workspace; and folders of repositories at
+//! a commit, as `OWNER/NAME/FOLDER`. Each is copied or cloned, built for V3,
 //! built again as after a change, linked for V0, and run if the row says how. Beside it the same
 //! instruction runs on the official binary, if a package has it: the row names package, version and
 //! path. The results are the table of `docs/rust-programs.md`, where rows that are not measured
 //! again stay as they are.
 //!
 //! `--with SELKIE` measures with that command instead of a release build, for work on the chore or
-//! the linker: the seconds of the table stay as they are, too.
+//! the linker: the seconds of the table stay as they are, too. `--checkouts FOLDER` before it names a
+//! folder with the repositories, which are cloned from GitHub otherwise.
 //!
 //! `--run` tests those of `testdata/wild`.
 
 mod lifecycles;
+mod rows;
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    time::SystemTime,
-};
+use std::{collections::BTreeMap, fs, path::Path, process::Command, time::SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::{output, repository, say};
+use crate::{checkouts, output, repository, say};
+use rows::{Row, rows};
 
 const DOCUMENT: &str = "docs/rust-programs.md";
 /// The lines of the document between which the table is.
 const BEGIN: &str = "<!-- `cargo xtask wild` writes this table. -->\n";
 const END: &str = "<!-- end of the table -->\n";
-
-/// A program to build.
-struct Row {
-    package: String,
-    version: String,
-    kind: String,
-    /// Arguments of `selkie run`, if it can be run alone.
-    call: Option<String>,
-    /// The official binary that runs the same call, if one can be had.
-    official: Option<Official>,
-    /// Features of the package that are on, with commas between them.
-    features: String,
-}
-
-/// A program in a package of crates.io that the official toolchain built.
-struct Official {
-    package: String,
-    version: String,
-    path: PathBuf,
-}
-
-impl Official {
-    /// Parses a package, a version and a path, with spaces between them.
-    fn parse(text: &str) -> Option<Self> {
-        let [package, version, path] = text.split(' ').collect::<Vec<_>>()[..] else { return None };
-        let (package, version) = (package.to_owned(), version.to_owned());
-        Some(Self { package, version, path: path.into() })
-    }
-
-    /// Returns its file, which cargo downloads if necessary.
-    fn file(&self) -> Result<PathBuf> {
-        let folder = selkie_testdata::package(&self.package, &self.version, &say)?;
-        Ok(folder.join(&self.path))
-    }
-}
-
-impl Row {
-    /// Returns the folder of the program, which for packages of crates.io is named after them.
-    fn folder(&self) -> &str {
-        self.package.split('/').next().unwrap_or_default()
-    }
-
-    /// Returns the program's name in the table.
-    fn name(&self) -> String {
-        match self.version.as_str() {
-            "-" => format!("`testdata/wild/{}`", self.package),
-            version => format!("{} {version}", self.package),
-        }
-    }
-
-    /// Whether an argument names the program: its package, of any version or of `@VERSION`.
-    fn is_named(&self, argument: &str) -> bool {
-        let (package, version) = argument.split_once('@').unwrap_or((argument, &self.version));
-        package == self.package && version == self.version
-    }
-
-    /// Returns the program's package, if it is the member of a workspace.
-    fn member(&self) -> Option<&str> {
-        Some(self.package.split_once('/')?.1)
-    }
-}
 
 /// The columns of a result after the name and what it is, as text: bytes for V3 and V0, compute
 /// units, those of the official binary, seconds of the first build and of another one, failure.
@@ -112,6 +49,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let document = repository().join(DOCUMENT);
     let mut results = read_table(&fs::read_to_string(&document)?);
     if arguments != ["--table"] {
+        let (checkouts, arguments) = checkouts::option(arguments);
         let (given, named) = match arguments {
             [flag, path, named @ ..] if flag == "--with" => (Some(path), named),
             named => (None, named),
@@ -120,8 +58,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let chosen: Vec<&Row> = rows.iter().filter(is_named).collect();
         ensure!(
             !chosen.is_empty(),
-            "usage: cargo xtask wild [--table | --run | [--with SELKIE] PACKAGE[@VERSION]...], \
-             of xtask/wild.tsv"
+            "usage: cargo xtask wild [--table | --run | [--checkouts FOLDER] [--with SELKIE] \
+             PACKAGE[@VERSION]...], of xtask/wild.tsv"
         );
         match given {
             Some(path) => copy_selkie(Path::new(path), &folder)?,
@@ -129,7 +67,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         }
         let mut missing = 0;
         for row in chosen {
-            let line = match measure(row, &folder) {
+            let line = match measure(row, &folder, checkouts.as_deref()) {
                 Ok(mut measured) => {
                     if given.is_some() {
                         let former = results.get(&row.name());
@@ -148,7 +86,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
                     format!("not measured: {error:#}")
                 }
             };
-            say(&format!("{} {}: {line}", row.package, row.version));
+            say(&format!("{}: {line}", row.name()));
         }
         ensure!(missing == 0, "{missing} programs were not measured");
     }
@@ -177,28 +115,9 @@ fn copy_selkie(selkie: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn rows(text: &str) -> Result<Vec<Row>> {
-    let lines = text.lines().skip(1).filter(|it| !it.is_empty());
-    lines
-        .map(|line| {
-            let columns: Vec<&str> = line.split('\t').collect();
-            let [package, version, kind, call, official, features] = columns[..] else {
-                anyhow::bail!("not a row of xtask/wild.tsv: {line}")
-            };
-            let [package, version, kind, features] =
-                [package, version, kind, features].map(str::to_owned);
-            let call = Some(call.to_owned()).filter(|it| !it.is_empty());
-            let name = official;
-            let official = Official::parse(name);
-            ensure!(official.is_some() != name.is_empty(), "not PACKAGE VERSION PATH: {name}");
-            Ok(Row { package, version, kind, call, official, features })
-        })
-        .collect()
-}
-
 /// Builds a program for each version, and runs it.
-fn measure(row: &Row, folder: &Path) -> Result<Measured> {
-    let source = source(row, folder)?;
+fn measure(row: &Row, folder: &Path, checkouts: Option<&Path>) -> Result<Measured> {
+    let source = row.source(folder, checkouts)?;
     forget_others(&source, folder)?;
     let (built, first) = timed(|| build(row, &source, "v3", folder))?;
     let error = |it: &Value| it["error"].as_str().map(str::to_owned);
@@ -287,28 +206,6 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Copies the program's source unless it is there, and returns the folder.
-fn source(row: &Row, folder: &Path) -> Result<PathBuf> {
-    let copy = folder.join("sources").join(format!("{}-{}", row.folder(), row.version));
-    let from = match row.version.as_str() {
-        "-" => repository().join("testdata/wild").join(row.folder()),
-        version if !copy.exists() => selkie_testdata::package(&row.package, version, &say)?,
-        _ => return Ok(copy),
-    };
-    fs::create_dir_all(copy.parent().expect("it is in a folder"))?;
-    // Cargo compiles again what is newer.
-    let options = ["-r", "--preserve=timestamps", "--no-target-directory"];
-    output(Command::new("cp").args(options).arg(from).arg(&copy))?;
-    // Without a workspace of its own it would be taken for a member of the repository's.
-    let manifest = copy.join("Cargo.toml");
-    // Projects in C have none.
-    let Ok(text) = fs::read_to_string(&manifest) else { return Ok(copy) };
-    if !text.contains("[workspace") {
-        fs::write(&manifest, text + "\n[workspace]\n")?;
-    }
-    Ok(copy)
-}
-
 /// Runs `selkie build` and returns what it reports of the program, or an `error`.
 fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     let mut command = selkie();
@@ -323,10 +220,8 @@ fn build(row: &Row, source: &Path, arch: &str, folder: &Path) -> Result<Value> {
     let program = report["programs"][0].clone();
     if let Some(path) = program["program"].as_str() {
         // Programs of other versions have the same name.
-        let name = source.file_name().unwrap_or_default().to_string_lossy();
-        let member = row.member().map(|it| format!("-{it}")).unwrap_or_default();
-        let copy = source.with_file_name(format!("{name}{member}.{arch}.so"));
-        fs::copy(repository().join(path), copy)?;
+        let name = format!("{}.{arch}.so", row.file_stem());
+        fs::copy(repository().join(path), folder.join("sources").join(name))?;
         return Ok(program);
     }
     let said = String::from_utf8_lossy(&output.stderr);
@@ -459,20 +354,6 @@ mod tests {
         let made = with_table(&document, &table).expect("it has a table");
         assert_eq!(made, format!("text\n{BEGIN}\n{table}\n{END}more\n"));
         assert_eq!(read_table(&made), results);
-    }
-
-    #[test]
-    fn programs_are_named_with_or_without_version() {
-        let rows =
-            rows("heading\na\t1.0.0\t\t\t\t\na\t2.0.0\t\t\t\t\n").expect("they are well-formed");
-        let named = |name: &str| rows.iter().filter(|it| it.is_named(name)).count();
-        assert_eq!(["a", "a@2.0.0", "a@3.0.0", "b"].map(named), [2, 1, 0, 0]);
-    }
-
-    #[test]
-    fn official_binary_without_path_is_refused() {
-        let error = rows("heading\na\t1.0.0\t\t\tsvm 0.1.0\t\n").err().expect("it is refused");
-        assert_eq!(error.to_string(), "not PACKAGE VERSION PATH: svm 0.1.0");
     }
 
     #[test]

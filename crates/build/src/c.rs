@@ -12,6 +12,7 @@ use selkie_link::Icf;
 use crate::{
     BuildError, Compiled, Options, Progress, Project,
     assembly::{self, Objects},
+    inline_asm,
     project::{Language, is_assembly, is_cpp},
     system::{in_path, typed, write_if_changed},
 };
@@ -208,6 +209,10 @@ impl Compiler {
         if self.is_unaligned {
             command.args(UNALIGNED);
         }
+        // Clang would write the source to the folder for temporary files when LLVM ends.
+        if self.target != ZIG_TARGET {
+            command.arg("-fno-crash-diagnostics");
+        }
         // The linker checks the frames of functions that are used.
         if self.version >= 19 {
             command.args(["-mllvm", "-bpf-stack-size=1048576"]);
@@ -245,9 +250,10 @@ const HELP: &[(&[&str], &str)] = &[
             "only small returns supported",
             "too many arguments",
             "stack arguments are not supported",
+            "unable to allocate function return",
         ],
-        "functions take up to five words and return one: pass pointers to structures, or make the function \
-         `static inline __attribute__((always_inline))`",
+        "functions take up to five words and return one: pass pointers to structures and integers of 128 \
+         bits, or make the function `static inline __attribute__((always_inline))`",
     ),
     (
         &["variadic functions are not supported"],
@@ -283,6 +289,12 @@ fn without_crash(output: &str) -> &str {
         true => &said[..=before.len()],
         false => said,
     }
+}
+
+/// Returns the function in which LLVM ended, from clang's own stack.
+fn crashed_in(output: &str) -> Option<&str> {
+    let (_, rest) = output.split_once("on function '@")?;
+    Some(rest.split_once('\'')?.0)
 }
 
 /// Returns help for compiler errors, if they are about what LLVM cannot compile for BPF. Floating-point functions
@@ -360,7 +372,8 @@ pub fn compile(
     for (index, source) in sources.iter().enumerate() {
         let stem = source.file_stem().map(|it| it.to_string_lossy()).unwrap_or_default();
         let object = folder.join(format!("{index}-{stem}.o"));
-        run(compiler.command((&project.root, source), &object, &include, options), progress)?;
+        let command = compiler.command((&project.root, source), &object, &include, options);
+        run(command, source, progress)?;
         let bytes = fs::read(&object).map_err(|error| BuildError::file(&object, &error))?;
         let dependencies = fs::read_to_string(object.with_extension("d")).unwrap_or_default();
         // Headers may just have been written, but their content is constant.
@@ -381,8 +394,8 @@ pub fn compile(
     Ok(compiled)
 }
 
-/// Runs a compiler.
-fn run(mut command: Command, progress: &mut dyn Progress) -> Result<(), BuildError> {
+/// Runs a compiler on a source.
+fn run(mut command: Command, source: &Path, progress: &mut dyn Progress) -> Result<(), BuildError> {
     let shown = typed(&command);
     progress.command(&shown);
     let output = command.output().map_err(|error| {
@@ -392,14 +405,26 @@ fn run(mut command: Command, progress: &mut dyn Progress) -> Result<(), BuildErr
         )
     })?;
     let errors = String::from_utf8_lossy(&output.stderr);
-    progress.output(without_crash(&errors));
+    let said = without_crash(&errors);
+    progress.output(said);
+    if let Some(function) = crashed_in(&errors).filter(|_| said.contains("error in backend")) {
+        progress.output(&format!(" --> {}, in function `{function}`\n", source.display()));
+    }
     if output.status.success() {
         return Ok(());
     }
-    for help in help_for(&errors) {
+    let helps = help_for(&errors).into_iter().map(str::to_owned);
+    for help in helps.chain(inline_asm::advice_of_clang(&without_colours(&errors))) {
         progress.output(&format!("help: {help}\n"));
     }
     Err(BuildError::Compiler(shown))
+}
+
+/// Removes escape sequences for colours.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, it)| it))
 }
 
 /// Writes the headers to the cache, and returns their folder.
@@ -466,6 +491,18 @@ mod tests {
             let [help] = help_for(&error(name))[..] else { panic!("{name} needs one line") };
             assert!(help.contains(instead), "{name}");
         }
+    }
+
+    #[test]
+    fn errors_of_the_back_end_name_their_function() {
+        let said = "fatal error: error in backend: unable to allocate function return #1\n";
+        let crash = format!(
+            "{said}{CRASH} to a page.\nStack dump:\n0.\tProgram arguments: clang\n4.\tRunning \
+             pass 'BPF DAG->DAG Pattern Instruction Selection' on function '@wide'\n"
+        );
+        assert_eq!((without_crash(&crash), crashed_in(&crash)), (said, Some("wide")));
+        assert_eq!(help_for(said).len(), 1);
+        assert_eq!(crashed_in(said), None);
     }
 
     #[test]

@@ -37,10 +37,22 @@ pub(crate) fn advice(message: &Value, libraries: &[PathBuf]) -> Option<String> {
     let roots = iter::once(root).chain(libraries.iter().map(PathBuf::as_path));
     let place = roots.flat_map(files).find_map(|path| place(&path, text));
     let place = place.map(|it| format!("{it}: ")).unwrap_or_default();
-    Some(spelled(text).map_or_else(
-        || format!("{place}inline assembly has LLVM's syntax, such as `r0 = 1 ll`, `r1 += 2` or `if r1 == 0 goto label`"),
-        |it| format!("{place}inline assembly has LLVM's syntax: write `{it}` for `{text}`"),
-    ))
+    Some(format!("{place}{}", in_syntax_of_llvm(text)))
+}
+
+/// Returns what to do about an error of clang in inline assembly. Clang names the place.
+pub(crate) fn advice_of_clang(errors: &str) -> Option<String> {
+    let (_, note) = errors.split_once("<inline asm>:")?;
+    let (_, text) = note.lines().nth(1)?.split_once('|')?;
+    Some(in_syntax_of_llvm(text.trim()))
+}
+
+fn in_syntax_of_llvm(text: &str) -> String {
+    let rule = "inline assembly has LLVM's syntax";
+    spelled(text).map_or_else(
+        || format!("{rule}, such as `r0 = 1 ll`, `r1 += 2` or `if r1 == 0 goto label`"),
+        |it| format!("{rule}: write `{it}` for `{text}`"),
+    )
 }
 
 /// Returns the Rust sources below a folder.
@@ -80,8 +92,12 @@ fn name_of_function(line: &str) -> Option<&str> {
     (is_start && end > 0).then(|| &after[..end])
 }
 
-/// Returns whether a template with operands in braces can become the text.
+/// Returns whether a template with operands in braces can become the text, whose first word it has.
 fn fits(template: &str, text: &str) -> bool {
+    let mnemonic = text.split(' ').next().unwrap_or_default();
+    if !template.starts_with(mnemonic) {
+        return false;
+    }
     let mut parts = template.split('{');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
     let mut is_open = false;
@@ -207,6 +223,15 @@ mod tests {
     }
 
     #[test]
+    fn errors_of_clang_have_the_text_below_them() {
+        let errors = "a.c:2:58: error: invalid register/token name\n    2 | __asm__(\"lddw %0, 1\");\n\
+                      <inline asm>:1:2: note: instantiated into assembly here\n    1 |         lddw r3, 1\n";
+        let advice = advice_of_clang(errors).expect("it is about inline assembly");
+        assert!(advice.ends_with("write `r3 = 1 ll` for `lddw r3, 1`"), "{advice}");
+        assert_eq!(advice_of_clang("a.c:1:1: error: expected expression\n"), None);
+    }
+
+    #[test]
     fn places_are_those_of_the_crate_or_of_libraries() {
         let [own, library] = ["inline-asm-own", "inline-asm-library"].map(|name| {
             let folder = std::env::temp_dir().join(format!("selkie-{}-{name}", std::process::id()));
@@ -244,6 +269,7 @@ mod tests {
         assert!(!fits("add64 {a}, 7", "add64 r1, 8"));
         assert!(!fits("", "exit"));
         assert!(!fits("use core::{mem, ptr", "exit"));
+        assert!(!fits("{fail}", "lddw r0, 1"), "a format of other text");
         assert_eq!(name_of_function("    pub extern \"C\" fn twice<T>(x: T) {"), Some("twice"));
         assert_eq!(name_of_function("let fns = 3;"), None);
     }

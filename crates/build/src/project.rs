@@ -33,8 +33,8 @@ impl Project {
     /// Finds the programs of a folder: a Cargo package with a library, or sources in assembly or C.
     ///
     /// A Cargo package may contain the tests of a program in assembly or C. It does if it has no library,
-    /// or if its library is no `cdylib` and there is `src/NAME.s` or `src/NAME/NAME.s`. Of a Cargo
-    /// workspace, all programs are returned, or only the one named `package`.
+    /// or if its library is no `cdylib` and there is `src/NAME.s` or `src/NAME/NAME.s`, by whose name the
+    /// program goes. Of a Cargo workspace, all programs are returned, or only that of `package`.
     ///
     /// # Errors
     ///
@@ -46,9 +46,9 @@ impl Project {
         if is_alone && package.is_none_or(|name| name == found.name) {
             return Ok(vec![found]);
         }
-        let programs = metadata::packages(manifest)?.into_iter().filter_map(Self::of_package);
-        let is_chosen = |it: &Self| package.is_none_or(|name| name == it.name);
-        let programs: Vec<Self> = programs.filter(is_chosen).collect();
+        let is_chosen = |it: &metadata::Package| package.is_none_or(|name| name == it.name);
+        let packages = metadata::packages(manifest)?.into_iter().filter(is_chosen);
+        let programs: Vec<Self> = packages.filter_map(Self::of_package).collect();
         if programs.is_empty() {
             return Err(BuildError::setup(
                 format!("no package of {} is a program", folder.display()),
@@ -69,11 +69,10 @@ impl Project {
         if let Some(package) = package.filter(|it| it.has_library || it.is_workspace) {
             // Its library has the tests.
             let source = named_assembly(&root, &name);
-            let language = match source.filter(|_| package.has_library && !package.has_cdylib) {
-                Some(source) => Language::Assembly(source),
-                None => Language::Rust(manifest),
-            };
-            return Ok(Self { root, name, language });
+            return Ok(match source.filter(|_| package.has_library && !package.has_cdylib) {
+                Some(source) => Self::of_assembly(root, source),
+                None => Self { root, name, language: Language::Rust(manifest) },
+            });
         }
         let sources = sources(&root);
         if !sources.iter().all(|it| is_assembly(it)) {
@@ -91,11 +90,17 @@ impl Project {
 
     fn of_package(package: metadata::Package) -> Option<Self> {
         let metadata::Package { name, root, manifest, has_cdylib } = package;
-        let language = match has_cdylib {
-            true => Language::Rust(manifest),
-            false => Language::Assembly(named_assembly(&root, &name)?),
-        };
-        Some(Self { root, name, language })
+        if has_cdylib {
+            return Some(Self { root, name, language: Language::Rust(manifest) });
+        }
+        let source = named_assembly(&root, &name)?;
+        Some(Self::of_assembly(root, source))
+    }
+
+    /// Makes a project of the assembly in a Cargo package: the program has the name of its source.
+    fn of_assembly(root: PathBuf, source: PathBuf) -> Self {
+        let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Self { root, name, language: Language::Assembly(source) }
     }
 
     /// Makes a project of a single C source.
@@ -140,10 +145,17 @@ impl Package {
     }
 }
 
-/// Returns the assembly source that has the program's name in `src`: `NAME.s` or `NAME/NAME.s`.
+/// Returns the assembly source that has the package's name in `src`, `NAME.s` or `NAME/NAME.s`, or else the
+/// only `NAME/NAME.s` of another name.
 fn named_assembly(root: &Path, name: &str) -> Option<PathBuf> {
     let (src, file) = (root.join("src"), format!("{name}.s"));
-    [src.join(&file), src.join(name).join(&file)].into_iter().find(|it| it.is_file())
+    let named = [src.join(&file), src.join(name).join(&file)].into_iter().find(|it| it.is_file());
+    named.or_else(|| {
+        let folders = fs::read_dir(&src).into_iter().flatten().flatten().map(|it| it.path());
+        let own = |it: PathBuf| Some(it.join(format!("{}.s", it.file_name()?.to_str()?)));
+        let mut sources = folders.filter_map(own).filter(|it| it.is_file());
+        sources.next().filter(|_| sources.next().is_none())
+    })
 }
 
 /// Returns the main assembly source: `src/NAME.s`, `src/NAME/NAME.s`, `src/main.s`, `NAME.s`, or the
@@ -242,6 +254,30 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn assembly_of_a_package_may_have_a_name_of_its_own() {
+        let root = std::env::temp_dir().join(format!("selkie-{}-own-name", std::process::id()));
+        let add = |name: &str| {
+            let folder = root.join("src").join(name);
+            fs::create_dir_all(&folder).expect("the folder can be made");
+            fs::write(folder.join(format!("{name}.s")), "exit\n").expect("it can be written");
+        };
+        add("send-1.2");
+        fs::write(root.join("src/lib.rs"), "").expect("it can be written");
+        fs::write(root.join("Cargo.toml"), "[package]\nname = \"tests\"\n")
+            .expect("it can be written");
+        let found = Project::find(&root, None).expect("there is a program");
+        let [Project { name, language: Language::Assembly(source), .. }] = found.as_slice() else {
+            panic!("it is in assembly: {found:?}")
+        };
+        assert!(name == "send-1.2" && source.ends_with("src/send-1.2/send-1.2.s"));
+        add("receive");
+        let found = named_assembly(&root, "tests");
+        assert_eq!(found, None, "it is unclear which one is meant");
+        assert!(named_assembly(&root, "receive").is_some());
+        fs::remove_dir_all(root).expect("it can be removed");
+    }
 
     #[test]
     fn declared_address_is_found_outside_of_comments() {

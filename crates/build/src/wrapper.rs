@@ -49,6 +49,8 @@ const REPLACED: &[(&str, &str, &str)] = &[
     ("solana_nullable", FOR_BPF, "any()"),
     // Until 0.9.2 its macro names the panic handler, which newer compilers do themselves, and refuse.
     ("pinocchio", "#[no_mangle]\n        #[panic_handler]", "\n        #[panic_handler]"),
+    // Its way to end a program is inline assembly in the dialect of Solana's compiler.
+    ("quasar_lang", "\"lddw r0, 0x100000000\"", "\"r0 = 0x100000000 ll\""),
 ];
 
 /// The condition by which crates choose code for the architecture `bpf`.

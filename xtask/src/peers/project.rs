@@ -1,11 +1,7 @@
 //! A project of others that pins a peer: `selkie switch --write` in a clone of it, its program built by
 //! `selkie build`, its tests run.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
@@ -13,7 +9,7 @@ use super::{
     suite::{Outcome, Package},
     timed::timed,
 };
-use crate::{output, repository, say};
+use crate::{checkouts, output, repository};
 
 /// A row of `xtask/peers/projects.tsv`.
 pub(super) struct Project {
@@ -38,13 +34,14 @@ impl Project {
 
     /// The repository's own name.
     pub(super) fn name(&self) -> &str {
-        self.repository.rsplit('/').next().unwrap_or_default()
+        checkouts::own_name(&self.repository)
     }
 
     /// Makes a clone, puts Selkie behind the names that it uses, and runs its tests. `checkouts` has
     /// repositories by their names; without it they are those of GitHub.
     pub(super) fn run(&self, checkouts: Option<&Path>) -> Result<Outcome> {
-        let folder = self.clone_of(checkouts)?;
+        let folder = repository().join("target/peers/projects").join(self.name());
+        checkouts::at_commit(&self.repository, &self.commit, &folder, checkouts)?;
         self.leave_out_members(&folder)?;
         let (program, deploy) = (folder.join(&self.program), folder.join("target/deploy"));
         selkie(&["switch", "--write"], &[&folder])?;
@@ -59,25 +56,6 @@ impl Project {
         let ((), compiled) = timed(|| package.compile())?;
         let (outcome, run) = timed(|| package.test())?;
         Ok(Outcome { compiled: compiled.wall, run: run.wall, ..outcome })
-    }
-
-    /// The folder of a clone as it is at the commit.
-    fn clone_of(&self, checkouts: Option<&Path>) -> Result<PathBuf> {
-        let folder = repository().join("target/peers/projects").join(self.name());
-        if !folder.exists() {
-            let address = checkouts.map_or_else(
-                || format!("https://github.com/{}", self.repository),
-                |it| it.join(self.name()).display().to_string(),
-            );
-            say(&format!("cloning {address}"));
-            let unfinished = super::unfinished(&folder)?;
-            let clone = ["clone", "--quiet", "--no-checkout", &address];
-            output(Command::new("git").args(clone).arg(&unfinished))?;
-            fs::rename(unfinished, &folder)?;
-        }
-        let reset = ["reset", "--quiet", "--hard", &self.commit];
-        output(Command::new("git").args(reset).current_dir(&folder))?;
-        Ok(folder)
     }
 
     /// Takes members out of the workspace.

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use super::{manifest, timed::timed};
-use crate::{output, repository, say};
+use crate::{checkouts, output, repository, say};
 
 /// A row of `xtask/peers/suites.tsv`.
 pub(super) struct Suite {
@@ -173,7 +173,7 @@ impl Suite {
             say(&format!("building {}", programs.display()));
             let mut command = Command::new("cargo");
             command.args(["run", "--quiet", "--package", "selkie-cli", "--", "build"]);
-            let unfinished = super::unfinished(&built)?;
+            let unfinished = checkouts::unfinished(&built)?;
             command.arg(&programs).arg("--out-dir").arg(&unfinished);
             // Tests whose programs cannot be built, such as those with syscalls of their own, fail or
             // are left out. The others go on.

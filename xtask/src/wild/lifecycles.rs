@@ -12,7 +12,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use super::{Row, build, provide_selkie, source};
+use super::{
+    build, provide_selkie,
+    rows::{Keeper, Row},
+};
 use crate::{
     repository, say,
     steps::{cargo_command, succeed},
@@ -37,7 +40,7 @@ const SPL: [(&str, &str); 3] = [
 /// Runs the chore for all programs of `testdata/wild`, or for those in the named folders.
 pub(super) fn run(rows: &[Row], folder: &Path, named: &[String]) -> Result<()> {
     let is_named = |row: &Row| named.is_empty() || named.iter().any(|it| it == row.folder());
-    let is_chosen = |row: &&Row| row.version == "-" && is_named(row);
+    let is_chosen = |row: &&Row| row.keeper() == Keeper::Ours && is_named(row);
     let chosen: Vec<&Row> = rows.iter().filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "usage: cargo xtask wild --run [FOLDER...], of testdata/wild");
     provide_selkie(folder)?;
@@ -61,7 +64,7 @@ pub(super) fn run(rows: &[Row], folder: &Path, named: &[String]) -> Result<()> {
 
 /// Builds a program for V3 and V0, to where the tests look for it.
 fn build_both(row: &Row, folder: &Path, programs: &Path) -> Result<()> {
-    let source = source(row, folder)?;
+    let source = row.source(folder, None)?;
     for arch in ["v3", "v0"] {
         let built = build(row, &source, arch, folder)?;
         let program = built["program"].as_str();
