@@ -44,6 +44,15 @@ fn a_transfer_has_the_addresses_and_the_signature_of_its_transaction() {
 }
 
 #[test]
+fn an_account_without_data_may_keep_fewer_lamports_than_rent_asks_for() {
+    let (mut svm, payer, to) = (LiteSVM::new(), Keypair::new(), Pubkey::new_unique());
+    svm.airdrop(&payer.pubkey(), 10_000).expect("an airdrop");
+    let transaction = signed(&svm, &payer, transfer(&payer.pubkey(), &to, 64));
+    svm.send_transaction(transaction).expect("it succeeds");
+    assert_eq!((svm.get_balance(&payer.pubkey()), svm.get_balance(&to)), (Some(4936), Some(64)));
+}
+
+#[test]
 fn accounts_and_sysvars_come_back_as_they_were_set() {
     let (mut svm, key, owner) = (LiteSVM::new(), Pubkey::new_unique(), Pubkey::new_unique());
     let account =

@@ -72,7 +72,8 @@ impl Default for LiteSVM {
                 // That of LiteSVM's runtime.
                 release: selkie::Release::V4_3,
             })
-            .with_epoch_stake(selkie::EpochStake::default());
+            .with_epoch_stake(selkie::EpochStake::default())
+            .with_empty_accounts_below_rent(cfg!(feature = "until-0-10"));
         let chain = Self {
             accounts: AccountsDb::new(svm),
             features: FeatureSet::default(),

@@ -12,6 +12,7 @@
 //! instructions, given     instructions outside of one, and which accounts were given with them
 //! compute_unit_limit      and heap_bytes: the budget, if it is not what the transaction requests
 //! log_bytes_max           and fixed_compute_unit_limit: limits that are not those of all clusters
+//! empty_below_rent        whether accounts without data may keep fewer lamports than rent asks for
 //! names, symbols          names of accounts; files that may have debug information
 //! expect                  the result
 //! ```
@@ -278,6 +279,7 @@ impl Replay {
             epoch_stake: self.epoch_stake(),
             log_bytes_max: log_bytes_max.unwrap_or(LOG_BYTES_MAX),
             compute_unit_limit: limit,
+            empty_below_rent: self.0["empty_below_rent"] == Value::Bool(true),
             ..selkie_builtins::environment(features)
         })
     }
@@ -379,7 +381,7 @@ fn needed_blockhashes(case: &Case) -> Vec<Hash> {
 
 /// Returns what is run, and the limits that are not those of all clusters.
 fn input_to_json(case: &Case) -> Map<String, Value> {
-    let Environment { log_bytes_max, compute_unit_limit, .. } = *case.environment;
+    let Environment { log_bytes_max, compute_unit_limit, empty_below_rent, .. } = *case.environment;
     let mut fields = Vec::new();
     let mut budget = case.options.budget;
     match &case.input {
@@ -400,6 +402,7 @@ fn input_to_json(case: &Case) -> Map<String, Value> {
     let limits = [
         ("log_bytes_max", (log_bytes_max != LOG_BYTES_MAX).then(|| json!(log_bytes_max))),
         ("fixed_compute_unit_limit", compute_unit_limit.map(|it| json!(it))),
+        ("empty_below_rent", empty_below_rent.then(|| json!(true))),
     ];
     fields.extend(limits.into_iter().filter_map(|(name, value)| Some((name, value?))));
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

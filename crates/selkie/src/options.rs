@@ -188,6 +188,27 @@ impl Svm {
         self
     }
 
+    /// Sets whether accounts without data may keep fewer lamports than rent asks for after a transaction
+    /// (default: no, as on all clusters). LiteSVM up to 0.10 lets them.
+    ///
+    /// ```
+    /// # use selkie::{keypair, system, Pubkey, Signer, Svm};
+    /// # let alice = keypair("alice");
+    /// let transfer = system::transfer(&alice.pubkey(), &Pubkey::new_unique(), 64);
+    /// for allowed in [true, false] {
+    ///     let mut svm = Svm::new().with_empty_accounts_below_rent(allowed);
+    ///     svm.airdrop(&alice.pubkey(), 10_000_000)?;
+    ///     let sent = svm.send_instructions(&[transfer.clone()], &[&alice]);
+    ///     assert_eq!(sent.is_ok(), allowed);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_empty_accounts_below_rent(mut self, allowed: bool) -> Self {
+        self.journal.environment_mut().empty_below_rent = allowed;
+        self
+    }
+
     /// Sets stake that exists in addition to that of stake accounts (default: 400 million SOL). It
     /// is effective in every epoch, though no account shows it. `sol_get_epoch_stake` and the stake
     /// history include it, and 9 % of it may warm up or cool down per epoch; without any, a

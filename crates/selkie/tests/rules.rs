@@ -256,3 +256,20 @@ fn rules_are_kept_in_state_files_and_replays() {
     // Lines of earlier versions do not name a release.
     assert_eq!(release(&line.replace("\"release\":\"4.5\",", "")), Release::V4_3);
 }
+
+#[test]
+fn replays_know_that_accounts_without_data_may_be_below_their_rent() {
+    let (svm, payer) = with_payer(Release::V4_3);
+    let mut svm = svm.with_empty_accounts_below_rent(true).with_replays(true);
+    let transfer = system::transfer(&payer.pubkey(), &ABSENT, 64);
+    let receipt = svm.send_instructions(&[transfer], &[&payer]).unwrap();
+    let line = receipt.replay().unwrap().to_string();
+    let result = |line: &str| {
+        let case = selkie::Replay::parse(line).unwrap().case(&|_| None).unwrap();
+        case.run_once().map(|it| it.result.clone())
+    };
+    assert_eq!(result(&line), Ok(Ok(())));
+    let mainnet = line.replace("\"empty_below_rent\":true,", "");
+    let index = TransactionError::InsufficientFundsForRent { account_index: 1 };
+    assert_eq!(result(&mainnet), Ok(Err(index)));
+}

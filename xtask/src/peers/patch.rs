@@ -64,13 +64,14 @@ fn manifest(name: &str, version: &str, shim: &str, more: &str, enabled: &str) ->
 }
 
 /// Features of `compat` that say which versions of a peer a package stands for, and `default`.
-const OURS: [&str; 10] = [
+const OURS: [&str; 11] = [
     "default",
     "sdk-2",
     "sdk-3",
     "all-features",
     "agave-4-types",
     "until-0-6",
+    "until-0-10",
     "until-0-12",
     SINCE_0_13,
     "until-0-14",

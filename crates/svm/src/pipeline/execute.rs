@@ -10,7 +10,7 @@ use solana_sdk_ids::sysvar;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    chain::{features::Feature, rent::Before},
+    chain::rent::Before,
     pipeline::{
         check::Checked,
         limits,
@@ -169,7 +169,7 @@ fn check_balances(
     environment: &Environment,
 ) -> Result<(), TransactionError> {
     let rent = environment.rent();
-    let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
+    let is_relaxed = environment.relaxes_min_balance();
     let (mut sum_before, mut sum_after) = (0_u128, 0_u128);
     for (index, (after, change)) in accounts.iter().zip(changes).enumerate() {
         if !change.is_writable {
@@ -181,7 +181,9 @@ fn check_balances(
         let lamports = before.map_or(0, |before| before.lamports().saturating_sub(fee));
         let before = before
             .map_or(Before::NOTHING, |before| Before::of(before, lamports, &rent, is_relaxed));
-        before.check(index, &after.key, &after.account, &rent, is_relaxed)?;
+        if !(environment.empty_below_rent && after.account.data().is_empty()) {
+            before.check(index, &after.key, &after.account, &rent, is_relaxed)?;
+        }
         sum_before = sum_before.saturating_add(lamports.into());
         sum_after = sum_after.saturating_add(after.account.lamports().into());
     }

@@ -230,7 +230,7 @@ impl<'a, 't, S: AccountStore> AccountLoader<'a, 't, S> {
         let payer = self.accounts.first_mut().ok_or(TransactionError::AccountNotFound)?;
         let payer = &mut payer.account;
         mark_exempt(payer, rent);
-        let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
+        let is_relaxed = environment.relaxes_min_balance();
         let min = match is_same(payer.owner(), &system_program::ID) {
             true if payer.data().is_empty() => 0,
             true if payer.data().len() == NONCE_BYTES && Nonce::read(payer.data()).is_some() => {

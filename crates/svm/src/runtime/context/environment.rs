@@ -8,7 +8,7 @@ use solana_pubkey::Pubkey;
 use crate::{
     chain::{
         cost::{LAMPORTS_PER_SIGNATURE, LOG_BYTES_MAX},
-        features::{FeatureSet, Release, Rules},
+        features::{Feature, FeatureSet, Release, Rules},
         sysvars::{Rent, Sysvars},
     },
     programs::transaction_programs::Programs,
@@ -46,6 +46,9 @@ pub struct Environment {
     /// The compute unit limit of every transaction, whatever it asks for; `None`, as on all clusters,
     /// for what it asks for.
     pub compute_unit_limit: Option<u64>,
+    /// Whether accounts without data may keep fewer lamports than rent asks for after a transaction. On no
+    /// cluster they may; LiteSVM up to 0.10 lets them, and knows nothing of SIMD-0392.
+    pub empty_below_rent: bool,
 }
 
 impl Default for Environment {
@@ -65,6 +68,7 @@ impl Default for Environment {
             epoch_stake: EpochStake::default(),
             log_bytes_max: LOG_BYTES_MAX,
             compute_unit_limit: None,
+            empty_below_rent: false,
         }
     }
 }
@@ -86,6 +90,11 @@ impl Environment {
     #[must_use]
     pub fn rent(&self) -> Rent {
         self.sysvars.rent().unwrap_or_default()
+    }
+
+    /// Whether an account that exists counts as exempt from rent (SIMD-0392).
+    pub(crate) fn relaxes_min_balance(&self) -> bool {
+        self.features.has(Feature::RelaxMinBalanceCheck) && !self.empty_below_rent
     }
 }
 
