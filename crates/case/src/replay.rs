@@ -402,7 +402,7 @@ fn input_to_json(case: &Case) -> Map<String, Value> {
     let limits = [
         ("log_bytes_max", (log_bytes_max != LOG_BYTES_MAX).then(|| json!(log_bytes_max))),
         ("fixed_compute_unit_limit", compute_unit_limit.map(|it| json!(it))),
-        ("empty_below_rent", empty_below_rent.then(|| json!(true))),
+        ("empty_below_rent", empty_below_rent.then_some(Value::Bool(true))),
     ];
     fields.extend(limits.into_iter().filter_map(|(name, value)| Some((name, value?))));
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
