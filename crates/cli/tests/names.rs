@@ -60,7 +60,8 @@ fn a_project_that_cargo_cannot_lock_is_not_switched() {
     fs::create_dir_all(&folder).unwrap();
     let manifest = "[package]\nname = \"own\"\nversion = \"0.1.0\"\n\n[dependencies]\nlitesvm = { path = \"gone\" }\n";
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    let failed = selkie(&folder, &["switch", "--write", "--from", "/clone"]);
+    let failed =
+        selkie(&folder, &["switch", "--write", "--from", "ssh://git@example.org/selkie#abc"]);
     assert_eq!(failed.code, Some(2), "{}", failed.text());
     assert!(failed.stderr.contains("cargo cannot make the lock file"), "{}", failed.text());
     assert_eq!(fs::read_to_string(folder.join("Cargo.toml")).unwrap(), manifest);
