@@ -151,6 +151,17 @@ pub fn plan(folder: &Path, source: &Source) -> Result<Plan> {
     Ok(plan)
 }
 
+/// Returns the packages that `cargo update` has to change after all commands, as [`crate::lock::outdated`] finds them
+/// in the lock file of the folder or of one above it.
+///
+/// # Errors
+///
+/// If the lock file cannot be read.
+pub fn outdated(folder: &Path) -> Result<Vec<String>> {
+    let Some(lock) = above(folder, "Cargo.lock") else { return Ok(Vec::new()) };
+    Ok(crate::lock::outdated(&read(&lock)?))
+}
+
 /// Finds a file in a folder or one above it.
 fn above(folder: &Path, name: &str) -> Option<PathBuf> {
     folder.ancestors().map(|it| it.join(name)).find(|it| it.is_file())
