@@ -18,7 +18,7 @@ pub fn conflicts(text: &str) -> Vec<String> {
 }
 
 /// Returns the `solana-*` packages of a lock file, as `NAME@VERSION`, that encode by an earlier `wincode` than a
-/// package that they need: its types do not compile with them, and a later version of them does.
+/// package that they need: they do not compile with its types.
 #[must_use]
 pub fn outdated(text: &str) -> Vec<String> {
     let Ok(lock) = text.parse::<toml::Table>() else { return Vec::new() };

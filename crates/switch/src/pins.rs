@@ -57,19 +57,19 @@ struct Found {
     pins: Vec<Pin>,
     /// Folders that manifests name.
     paths: Vec<PathBuf>,
-    /// Folders whose manifests have been read.
+    /// Manifests that have been read.
     seen: BTreeSet<PathBuf>,
 }
 
 impl Found {
     fn read(&mut self, folder: &Path) {
-        let Ok(folder) = folder.canonicalize() else { return };
-        let manifest = folder.join("Cargo.toml");
-        if !self.seen.insert(folder) || !manifest.is_file() {
-            return;
-        }
-        if let Ok(read) = table(&manifest) {
+        // Several paths may lead to one.
+        let Ok(manifest) = folder.join("Cargo.toml").canonicalize() else { return };
+        if !self.seen.contains(&manifest)
+            && let Ok(read) = table(&manifest)
+        {
             self.add(&read, &manifest);
+            self.seen.insert(manifest);
         }
     }
 
