@@ -18,34 +18,91 @@ pub fn conflicts(text: &str) -> Vec<String> {
 }
 
 /// Returns the `solana-*` packages of a lock file, as `NAME@VERSION`, that encode by an earlier `wincode` than a
-/// package that they need: they do not compile with its types.
+/// package that they need, or that needs them: those do not compile together.
 #[must_use]
 pub fn outdated(text: &str) -> Vec<String> {
-    let Ok(lock) = text.parse::<toml::Table>() else { return Vec::new() };
-    let all = lock.get("package").and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
-    let encoders: Vec<Encoder<'_>> = all.iter().filter_map(Encoder::read).collect();
-    let newest = encoders.iter().map(|it| it.wincode).max();
-    let is_new = |needed: &str| {
-        let (name, version) = needed.split_once(' ').unwrap_or((needed, ""));
-        encoders.iter().any(|it| {
-            it.name == name
-                && (version.is_empty() || it.version == version)
-                && Some(it.wincode) == newest
-        })
-    };
+    let Some(lock) = table(text) else { return Vec::new() };
+    let encoders = Encoders::of(&lock);
     let is_outdated = |it: &&Encoder<'_>| {
         it.name.starts_with("solana-")
-            && Some(it.wincode) < newest
-            && it.needs.iter().any(|it| is_new(it))
+            && it.wincode < encoders.newest
+            && (encoders.newer(it).is_some() || encoders.newest().any(|newer| newer.needs(it)))
     };
-    let id = |it: &Encoder<'_>| format!("{}@{}", it.name, it.version);
-    encoders.iter().filter(is_outdated).map(id).collect()
+    let outdated = encoders.all.iter().filter(is_outdated);
+    outdated.map(|it| format!("{}@{}", it.name, it.version)).collect()
+}
+
+/// A package of the project's own that encodes by an earlier `wincode` than one that it needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Behind {
+    /// Its name.
+    pub package: String,
+    /// Its `wincode`, as `0.5`.
+    pub wincode: String,
+    /// The package that it needs, as `NAME VERSION`.
+    pub needed: String,
+    /// The `wincode` of that.
+    pub newest: String,
+}
+
+/// Returns the packages in folders, not of a registry, that encode by an earlier `wincode` than one that they need.
+#[must_use]
+pub fn behind(text: &str) -> Vec<Behind> {
+    let Some(lock) = table(text) else { return Vec::new() };
+    let encoders = Encoders::of(&lock);
+    let behind = |it: &Encoder<'_>| {
+        let needed = encoders.newer(it).filter(|_| it.is_own && it.wincode < encoders.newest)?;
+        Some(Behind {
+            package: it.name.to_owned(),
+            wincode: shown(it.wincode),
+            needed: format!("{} {}", needed.name, needed.version),
+            newest: shown(encoders.newest),
+        })
+    };
+    encoders.all.iter().filter_map(behind).collect()
+}
+
+fn table(text: &str) -> Option<toml::Table> {
+    text.parse().ok()
+}
+
+fn shown((major, minor): (u64, u64)) -> String {
+    format!("{major}.{minor}")
+}
+
+/// The locked packages that encode by `wincode`.
+struct Encoders<'a> {
+    all: Vec<Encoder<'a>>,
+    /// The newest `wincode` of them.
+    newest: (u64, u64),
+}
+
+impl<'a> Encoders<'a> {
+    fn of(lock: &'a toml::Table) -> Self {
+        let packages = lock.get("package").and_then(toml::Value::as_array);
+        let packages = packages.map_or(&[][..], Vec::as_slice);
+        let all: Vec<Encoder<'_>> = packages.iter().filter_map(Encoder::read).collect();
+        let newest = all.iter().map(|it| it.wincode).max().unwrap_or_default();
+        Self { all, newest }
+    }
+
+    /// Returns those that encode by the newest one.
+    fn newest(&self) -> impl Iterator<Item = &Encoder<'a>> {
+        self.all.iter().filter(|it| it.wincode == self.newest)
+    }
+
+    /// Returns one of these that a package needs.
+    fn newer(&self, package: &Encoder<'a>) -> Option<&Encoder<'a>> {
+        self.newest().find(|it| package.needs(it))
+    }
 }
 
 /// A locked package that encodes by `wincode`.
 struct Encoder<'a> {
     name: &'a str,
     version: &'a str,
+    /// Whether it is in a folder.
+    is_own: bool,
     /// The numbers of the version that other versions may not be compatible with.
     wincode: (u64, u64),
     /// What it needs: names, with their versions where the lock file has several.
@@ -61,7 +118,15 @@ impl<'a> Encoder<'a> {
         let wincode = needs.iter().find_map(|it| it.strip_prefix("wincode "))?;
         let mut numbers = wincode.split('.').map_while(|it| it.parse().ok());
         let wincode = (numbers.next()?, numbers.next()?);
-        Some(Self { name: text("name")?, version: text("version")?, wincode, needs })
+        let is_own = package.get("source").is_none();
+        Some(Self { name: text("name")?, version: text("version")?, is_own, wincode, needs })
+    }
+
+    fn needs(&self, other: &Self) -> bool {
+        self.needs.iter().any(|it| {
+            let (name, version) = it.split_once(' ').unwrap_or((it, ""));
+            other.name == name && (version.is_empty() || other.version == version)
+        })
     }
 }
 
@@ -90,7 +155,8 @@ mod tests {
     fn packages_between_two_versions_of_wincode_are_outdated() {
         let package = |name: &str, version: &str, needs: &str| {
             format!(
-                "[[package]]\nname = \"{name}\"\nversion = \"{version}\"\ndependencies = [{needs}]\n"
+                "[[package]]\nname = \"{name}\"\nversion = \"{version}\"\ndependencies = [{needs}]\n{}",
+                if name == "own" { "" } else { "source = \"registry+x\"\n" }
             )
         };
         let lock = [
@@ -102,6 +168,20 @@ mod tests {
             package("other", "1.0.0", "\"solana-nonce\""),
         ];
         assert_eq!(outdated(&lock.concat()), ["solana-nonce@3.2.0"]);
+        let expected = Behind {
+            package: "own".to_owned(),
+            wincode: "0.5".to_owned(),
+            needed: "solana-hash 4.7.0".to_owned(),
+            newest: "0.6".to_owned(),
+        };
+        assert_eq!(behind(&lock.concat()), [expected], "cargo cannot update it");
+        // It was raised, and needs a package that was not.
+        let raised = [
+            package("solana-zero-copy", "1.1.1", "\"wincode 0.5.4\""),
+            package("own", "1.0.0", "\"solana-zero-copy\", \"wincode 0.6.3\""),
+        ];
+        assert_eq!(outdated(&raised.concat()), ["solana-zero-copy@1.1.1"]);
+        assert_eq!(behind(&raised.concat()), []);
         let one = lock[1].replace("wincode 0.5.4", "wincode");
         assert_eq!(outdated(&one), [""; 0]);
         assert_eq!(outdated("not a lock file"), [""; 0]);

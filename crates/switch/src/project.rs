@@ -30,6 +30,9 @@ const CRATES_IO: &str = "[patch.crates-io]";
 /// Our packages: name, beginning of the version, folder in `compat`, further features, enabled ones.
 const PACKAGES: &str = include_str!("packages.tsv");
 
+/// The major version of `solana-account` in the interface of packages whose folder ends with no other one.
+const NEWEST_TYPES: u64 = 4;
+
 /// Where the stand-ins are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
@@ -77,17 +80,18 @@ impl Source {
 
     /// The value of a peer's package in a patch table.
     fn value(&self, peer: &Peer, is_renamed: bool) -> String {
-        let Peer { name, .. } = peer;
+        let Peer { name, ours, .. } = peer;
         let package = if is_renamed { format!("package = \"{name}\", ") } else { String::new() };
         match self {
             Self::Folder(folder) => {
-                let path = folder.join("patch").join(format!("{name}-{}", peer.minor()));
+                let package_folder = ours.map(|it| it.folder(name)).unwrap_or_default();
+                let path = folder.join("patch").join(package_folder);
                 format!("{{ {package}path = {:?} }}", path.display().to_string())
             }
             Self::Git { url, commit } => {
                 let commit =
                     commit.as_ref().map(|it| format!(", rev = \"{it}\"")).unwrap_or_default();
-                let version = format!("version = \"={}\"", peer.ours());
+                let version = format!("version = \"={}\"", peer.patched());
                 format!("{{ {package}git = \"{url}\"{commit}, {version} }}")
             }
         }
@@ -162,6 +166,36 @@ pub fn outdated(folder: &Path) -> Result<Vec<String>> {
     Ok(crate::lock::outdated(&read(&lock)?))
 }
 
+/// Whether the manifest beside the lock file of the folder, or of one above it, has our lines.
+///
+/// # Errors
+///
+/// If the manifest cannot be read.
+pub fn is_switched(folder: &Path) -> Result<bool> {
+    let Some(lock) = above(folder, "Cargo.lock") else { return Ok(false) };
+    let text = read(&lock.with_file_name("Cargo.toml"))?;
+    Ok(strip(&text) != text)
+}
+
+/// Says of each package of the project's own that encodes by an earlier `wincode` than one that it needs, what is
+/// to be done: cargo cannot update it.
+///
+/// # Errors
+///
+/// If the lock file cannot be read.
+pub fn behind(folder: &Path) -> Result<Vec<String>> {
+    let Some(lock) = above(folder, "Cargo.lock") else { return Ok(Vec::new()) };
+    let behind = crate::lock::behind(&read(&lock)?);
+    let note = |it: &crate::lock::Behind| {
+        let crate::lock::Behind { package, wincode, needed, newest } = it;
+        format!(
+            "{package} encodes by wincode {wincode}, and {needed} by {newest}: write wincode = \"{newest}\" in the \
+             manifest of {package}, and repeat `selkie switch --write`"
+        )
+    };
+    Ok(behind.iter().map(note).collect())
+}
+
 /// Finds a file in a folder or one above it.
 fn above(folder: &Path, name: &str) -> Option<PathBuf> {
     folder.ancestors().map(|it| it.join(name)).find(|it| it.is_file())
@@ -173,13 +207,36 @@ pub fn without_lock(folder: &Path) -> Option<PathBuf> {
     above(folder, "Cargo.toml").filter(|_| above(folder, "Cargo.lock").is_none())
 }
 
-/// Returns our packages for a name: the beginnings of their versions, or a whole one (`xtask/src/peers/patch.rs`).
-fn packages(name: &str) -> Vec<&'static str> {
-    let rows = PACKAGES.lines().skip(1).filter_map(|it| {
-        let mut columns = it.split('\t');
-        Some((columns.next()?, columns.next()?))
-    });
-    rows.filter(|(it, _)| *it == name).map(|(_, version)| version).collect()
+/// One of our packages.
+#[derive(Clone, Copy)]
+struct Ours {
+    /// The beginning of its version, or the whole one (`xtask/src/peers/patch.rs`).
+    version: &'static str,
+    /// The major version of the `solana-account` that its interface has.
+    types: u64,
+}
+
+impl Ours {
+    /// Returns those for a name, by version.
+    fn all(name: &str) -> Vec<Self> {
+        let rows = PACKAGES.lines().skip(1).map(|it| it.split('\t').collect::<Vec<_>>());
+        let ours = |row: Vec<&'static str>| match *row {
+            [it, version, shim, ..] if it == name => {
+                let (_, suffix) = shim.rsplit_once('-').unwrap_or_default();
+                let types = suffix.parse().ok().filter(|it| *it < NEWEST_TYPES);
+                Some(Self { version, types: types.unwrap_or(NEWEST_TYPES) })
+            }
+            _ => None,
+        };
+        rows.filter_map(ours).collect()
+    }
+
+    /// The folder in `patch`.
+    fn folder(self, name: &str) -> String {
+        let mut numbers = self.version.splitn(3, '.');
+        let minor = [numbers.next(), numbers.next()].map(Option::unwrap_or_default).join(".");
+        format!("{name}-{minor}")
+    }
 }
 
 /// Whether a command of [`Plan::commands`] is still to be run: its package, which it names with the version, is
@@ -209,14 +266,17 @@ struct Peer {
     /// The header of the patch table for where it is from.
     table: String,
     is_of_registry: bool,
+    /// What replaces it.
+    ours: Option<Ours>,
 }
 
 impl Peer {
-    /// Reads a locked package.
-    fn read(package: &toml::Value) -> Option<Self> {
+    /// Reads a locked package, one of `all`.
+    fn read(package: &toml::Value, all: &[toml::Value]) -> Option<Self> {
         let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
         let (name, version) = (text("name")?.to_owned(), text("version")?.to_owned());
-        let source = text("source").filter(|_| !packages(&name).is_empty())?;
+        let packages = Ours::all(&name);
+        let source = text("source").filter(|_| !packages.is_empty())?;
         let is_of_registry = source.starts_with("registry+");
         let table = match source.strip_prefix("git+") {
             // A branch and the commit follow the address.
@@ -224,24 +284,26 @@ impl Peer {
             None if is_of_registry => CRATES_IO.to_owned(),
             None => return None,
         };
-        Some(Self { name, version, table, is_of_registry })
-    }
-
-    /// The version without its last number.
-    fn minor(&self) -> &str {
-        self.version.rsplit_once('.').map_or(&self.version, |it| it.0)
-    }
-
-    fn has_package(&self) -> bool {
-        let all = packages(&self.name);
-        all.contains(&self.minor()) || all.contains(&self.version.as_str())
+        let minor = version.rsplit_once('.').map_or(version.as_str(), |it| it.0);
+        let at = packages.iter().position(|it| [minor, &version].contains(&it.version));
+        let ours = at.map(|at| match types(package, all) {
+            // A branch has the types of a later version before it has that version's number.
+            Some(types) if !is_of_registry => {
+                packages[at..].iter().find(|it| it.types == types).unwrap_or(&packages[at])
+            }
+            _ => &packages[at],
+        });
+        let ours = ours.copied();
+        Some(Self { name, version, table, is_of_registry, ours })
     }
 
     /// The version of our package: where the peer's is in a repository alone, the same.
-    fn ours(&self) -> String {
-        match packages(&self.name).contains(&self.version.as_str()) {
-            true => self.version.clone(),
-            false => format!("{}.{PATCH_NUMBER}", self.minor()),
+    fn patched(&self) -> String {
+        match self.ours {
+            Some(ours) if ours.version != self.version => {
+                format!("{}.{PATCH_NUMBER}", ours.version)
+            }
+            _ => self.version.clone(),
         }
     }
 
@@ -257,7 +319,7 @@ impl Peer {
     /// Whether only packages need it that ours replace, which do without.
     fn goes_with_others(&self, all: &[toml::Value]) -> bool {
         let mut by = all.iter().filter(|it| self.is_needed_by(it)).peekable();
-        by.peek().is_some() && by.all(|it| Self::read(it).is_some_and(|it| it.has_package()))
+        by.peek().is_some() && by.all(|it| Self::read(it, all).is_some_and(|it| it.ours.is_some()))
     }
 
     /// The command that brings ours into the lock file.
@@ -266,7 +328,7 @@ impl Peer {
         let mut words = ["cargo", "update", "-p", &id].map(str::to_owned).to_vec();
         if self.is_of_registry {
             // For a repository it would be a commit of that.
-            words.extend(["--precise".to_owned(), self.ours()]);
+            words.extend(["--precise".to_owned(), self.patched()]);
         }
         words
     }
@@ -274,15 +336,16 @@ impl Peer {
     /// Says why there is no package, or none that the project's requirements allow.
     fn hindrance(&self, pins: &[Pin]) -> Option<String> {
         let Self { name, version, .. } = self;
-        if !self.has_package() {
-            let (least, most) = (packages(name)[0], packages(name).pop().unwrap_or_default());
+        let Some(replacement) = self.ours else {
+            let all = Ours::all(name);
+            let [least, most] = [all.first(), all.last()].map(|it| it.map_or("", |it| it.version));
             return Some(format!(
                 "{name} {version}: there are packages for {name} {least} to {most}, so change its \
                  version first; docs/switch.md has the errors that may follow"
             ));
-        }
+        };
         let pin = pins.iter().find(|it| it.package == *name && it.version == *version)?;
-        let (manifest, minor, ours) = (pin.manifest.display(), self.minor(), self.ours());
+        let (manifest, minor, ours) = (pin.manifest.display(), replacement.version, self.patched());
         (ours != *version).then(|| {
             format!(
                 "{manifest} asks for {name} \"={version}\", which excludes {ours}, the version of the \
@@ -292,13 +355,29 @@ impl Peer {
     }
 }
 
+/// Returns the major version of the `solana-account` that a locked package needs.
+fn types(package: &toml::Value, all: &[toml::Value]) -> Option<u64> {
+    const ACCOUNT: &str = "solana-account";
+    let text =
+        |package: &'_ toml::Value, name: &str| package.get(name)?.as_str().map(str::to_owned);
+    let needs = package.get("dependencies")?.as_array()?;
+    let mut needed = needs.iter().filter_map(|it| it.as_str()?.strip_prefix(ACCOUNT));
+    let needed = needed.find(|it| it.is_empty() || it.starts_with(' '))?.trim();
+    let version = match needed {
+        // There is one version of it alone.
+        "" => all.iter().find(|it| text(it, "name").as_deref() == Some(ACCOUNT))?,
+        _ => return needed.split('.').next()?.parse().ok(),
+    };
+    text(version, "version")?.split('.').next()?.parse().ok()
+}
+
 impl Plan {
     /// Adds packages of the lock file to the patch tables of the workspace's manifest.
     fn add_cargo(&mut self, root: &Path, lock: &Path, source: &Source) -> Result<()> {
         let locked = table(lock)?;
         let all =
             locked.get("package").and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
-        let mut peers: Vec<Peer> = all.iter().filter_map(Peer::read).collect();
+        let mut peers: Vec<Peer> = all.iter().filter_map(|it| Peer::read(it, all)).collect();
         peers.retain(|it| !it.goes_with_others(all));
         let pins = if peers.is_empty() { Vec::new() } else { pins::exact(root) };
         peers.retain(|it| {
@@ -313,12 +392,11 @@ impl Plan {
         let mut tables = Vec::<(&str, Vec<String>)>::new();
         let mut names = Vec::new();
         for peer in &peers {
-            let (name, minor) = (peer.name.as_str(), peer.minor());
+            let name = peer.name.as_str();
             let is_renamed = names.contains(&(&peer.table, name));
-            let key = if is_renamed {
-                format!("{name}-{}", minor.replace('.', "-"))
-            } else {
-                name.into()
+            let key = match peer.ours {
+                Some(ours) if is_renamed => ours.folder(name).replace('.', "-"),
+                _ => name.to_owned(),
             };
             let line = format!("{key} = {} {MARK}", source.value(peer, is_renamed));
             match tables.iter_mut().find(|it| it.0 == peer.table) {
@@ -568,6 +646,28 @@ mod tests {
         undo(&root).unwrap();
         assert_eq!(fs::read_to_string(root.join("Cargo.toml")).unwrap(), manifest);
         fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn a_branch_has_the_package_with_its_types() {
+        for (needs, account, folder) in [
+            ("\"solana-account\"", "4.3.0", "mollusk-svm-0.14"),
+            ("\"solana-account-info\", \"solana-account 4.3.0\"", "3.1.0", "mollusk-svm-0.14"),
+            ("\"solana-account\"", "3.1.0", "mollusk-svm-0.13"),
+            ("", "4.3.0", "mollusk-svm-0.13"),
+        ] {
+            let lock = format!(
+                "[[package]]\nname = \"mollusk-svm\"\nversion = \"0.13.1\"\n\
+                 source = \"git+https://example.org/mollusk?branch=next#abc\"\ndependencies = [{needs}]\n\
+                 [[package]]\nname = \"solana-account\"\nversion = \"{account}\"\n"
+            );
+            let files = [("Cargo.toml", ""), ("Cargo.lock", &*lock), ("selkie/patch/x", "")];
+            let root = project("branch", &files);
+            let source = Source::parse(&root.join("selkie").display().to_string()).unwrap();
+            let lines = plan(&root, &source).unwrap().edits.remove(0).lines;
+            assert!(lines[1].contains(folder), "{needs}, {account}: {lines:?}");
+            fs::remove_dir_all(&root).unwrap();
+        }
     }
 
     #[test]

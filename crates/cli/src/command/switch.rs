@@ -46,14 +46,18 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
     for words in &plan.commands {
         is_success &= !project::is_due(&folder, words)? || update(ui, words, &folder)?;
     }
-    let is_changed = is_success && !plan.commands.is_empty();
-    let outdated = if is_changed { project::outdated(&folder)? } else { Vec::new() };
+    let is_switched = is_success && project::is_switched(&folder)?;
+    let outdated = if is_switched { project::outdated(&folder)? } else { Vec::new() };
     if !outdated.is_empty() {
         let ids = outdated.iter().flat_map(|it| ["-p", it].map(str::to_owned));
         let words = ["cargo", "update"].map(str::to_owned).into_iter().chain(ids);
         is_success = shown(ui, &words.collect::<Vec<_>>(), &folder)?;
     }
-    Ok(Status::of(is_success))
+    let behind = if is_switched { project::behind(&folder)? } else { Vec::new() };
+    for note in &behind {
+        ui.warning(note)?;
+    }
+    Ok(Status::of(is_success && behind.is_empty()))
 }
 
 /// Runs a command, and shows it with what it wrote to standard error.
