@@ -47,11 +47,8 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
         is_success &= !project::is_due(&folder, words)? || update(ui, words, &folder)?;
     }
     let is_changed = is_success && !plan.commands.is_empty();
-    let outdated = if is_changed { project::outdated(&folder)? } else { Vec::new() };
-    if !outdated.is_empty() {
-        let ids = outdated.iter().flat_map(|it| ["-p", it].map(str::to_owned));
-        let words = ["cargo", "update"].map(str::to_owned).into_iter().chain(ids);
-        is_success = shown(ui, &words.collect::<Vec<_>>(), &folder)?;
+    if is_changed && let Some(words) = project::last_update(&folder)? {
+        is_success = shown(ui, &words, &folder)?;
     }
     Ok(Status::of(is_success))
 }
