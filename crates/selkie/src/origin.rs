@@ -16,8 +16,11 @@ pub(crate) type Origins = BTreeMap<Pubkey, PathBuf>;
 const DEPTH_MAX: usize = 6;
 const FILES_MAX: usize = 10_000;
 
-/// Folders without sources of a program.
-const SKIPPED: &[&str] = &["target", "node_modules", "tests", "benches", "examples"];
+/// Folders without packages of a project.
+const SKIPPED: &[&str] = &["target", "node_modules"];
+
+/// Folders without sources of a program. There may be packages in them.
+const OTHERS: &[&str] = &["tests", "benches", "examples"];
 
 /// Extensions of source files.
 const EXTENSIONS: &[&str] = &["rs", "c", "h", "s", "S", "asm", "inc"];
@@ -49,7 +52,7 @@ fn package(project: &Path, stem: &str) -> Option<PathBuf> {
         let text = is_manifest.then(|| fs::read_to_string(manifest).ok()).flatten();
         text.is_some_and(|text| names(&text).any(|name| name == stem))
     };
-    let files = files(project);
+    let files = files(project, &[]);
     files.iter().find(is_it).and_then(|manifest| manifest.parent()).map(Path::to_owned)
 }
 
@@ -67,7 +70,7 @@ fn newest(folder: &Path) -> Option<(PathBuf, SystemTime)> {
         let extension = file.extension().and_then(|it| it.to_str());
         extension.is_some_and(|it| EXTENSIONS.contains(&it))
     };
-    let sources = files(folder).into_iter().filter(is_source);
+    let sources = files(folder, OTHERS).into_iter().filter(is_source);
     let changed = |file: PathBuf| {
         let changed = fs::metadata(&file).and_then(|it| it.modified()).ok()?;
         Some((file, changed))
@@ -75,8 +78,9 @@ fn newest(folder: &Path) -> Option<(PathBuf, SystemTime)> {
     sources.filter_map(changed).max_by(|left, right| left.1.cmp(&right.1))
 }
 
-/// Lists the files below a folder, sorted by name within each folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
+/// Lists the files below a folder, sorted by name within each folder; without those of folders that are skipped
+/// always, or by these names.
+fn files(folder: &Path, skipped: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
@@ -87,7 +91,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
             let Ok(kind) = kind else { continue };
             if kind.is_file() && found.len() < FILES_MAX {
                 found.push(path);
-            } else if kind.is_dir() && depth < DEPTH_MAX && !is_skipped(&path) {
+            } else if kind.is_dir() && depth < DEPTH_MAX && !is_skipped(&path, skipped) {
                 folders.push((path, depth.saturating_add(1)));
             }
         }
@@ -95,7 +99,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn is_skipped(folder: &Path) -> bool {
+fn is_skipped(folder: &Path, skipped: &[&str]) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.starts_with('.') || SKIPPED.contains(&name)
+    name.starts_with('.') || SKIPPED.contains(&name) || skipped.contains(&name)
 }

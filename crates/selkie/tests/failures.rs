@@ -98,14 +98,14 @@ fn trap_reports_have_structured_fields() {
 #[test]
 fn failures_name_programs_older_than_their_sources() {
     let project = folder("stale");
-    let (target, sources) = (project.join("target/deploy"), project.join("programs/vault/src"));
+    let (target, sources) = (project.join("target/deploy"), project.join("examples/vault/src"));
     let other = project.join("programs/other/src");
     for folder in [&target, &sources, &other] {
         fs::create_dir_all(folder).unwrap();
     }
     let program = target.join("my_vault.so");
     fs::write(&program, assemble("mov64 r0, 1\nexit", "vault.s", true)).unwrap();
-    fs::write(project.join("programs/vault/Cargo.toml"), "[package]\nname = \"my-vault\"\n")
+    fs::write(project.join("examples/vault/Cargo.toml"), "[package]\nname = \"my-vault\"\n")
         .unwrap();
     let set = |path: &Path, seconds: u64| {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds);

@@ -155,15 +155,18 @@ pub fn plan(folder: &Path, source: &Source) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the packages that `cargo update` has to change after all commands, as [`crate::lock::outdated`] finds them
-/// in the lock file of the folder or of one above it.
+/// Returns the `cargo update` that has to follow once ours are in the lock file of the folder, or of one above it,
+/// by its words: it changes the packages that [`crate::lock::outdated`] finds there. `None` if there are none.
 ///
 /// # Errors
 ///
 /// If the lock file cannot be read.
-pub fn outdated(folder: &Path) -> Result<Vec<String>> {
-    let Some(lock) = above(folder, "Cargo.lock") else { return Ok(Vec::new()) };
-    Ok(crate::lock::outdated(&read(&lock)?))
+pub fn last_update(folder: &Path) -> Result<Option<Vec<String>>> {
+    let Some(lock) = above(folder, "Cargo.lock") else { return Ok(None) };
+    let outdated = crate::lock::outdated(&read(&lock)?);
+    let ids = outdated.iter().flat_map(|it| ["-p", it]);
+    let words = ["cargo", "update"].into_iter().chain(ids).map(str::to_owned).collect();
+    Ok((!outdated.is_empty()).then_some(words))
 }
 
 /// Whether the manifest beside the lock file of the folder, or of one above it, has our lines.
@@ -574,6 +577,23 @@ mod tests {
 
     fn git() -> Source {
         Source::parse("ssh://git@example.org/selkie#abc").unwrap()
+    }
+
+    #[test]
+    fn the_last_update_names_what_is_outdated() {
+        let package = |head: &str, needs: &str| {
+            format!(
+                "[[package]]\nname = \"{head}\"\nversion = \"3.2.0\"\ndependencies = [{needs}]\n"
+            )
+        };
+        let hash = package("solana-hash", "\"wincode 0.6.3\"");
+        let nonce = package("solana-nonce", "\"solana-hash\", \"wincode 0.5.4\"");
+        let root = project("last", &[("Cargo.lock", &format!("{hash}{nonce}"))]);
+        let words = last_update(&root.join("a")).unwrap().unwrap();
+        assert_eq!(words.join(" "), "cargo update -p solana-nonce@3.2.0");
+        fs::write(root.join("Cargo.lock"), hash).unwrap();
+        assert_eq!(last_update(&root).unwrap(), None);
+        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use selkie_switch::project;
 
 use super::{manifest, timed::timed};
 use crate::{checkouts, output, repository, say};
@@ -159,7 +160,7 @@ impl Suite {
         if !lock.exists() {
             fs::copy(source.join("Cargo.lock"), lock)?;
         }
-        Ok(())
+        if side == Side::Selkie { bring_up_to_date(folder) } else { Ok(()) }
     }
 
     /// Builds the test programs, once, and copies them to where the tests look for them.
@@ -262,6 +263,18 @@ impl Package {
         let text = [output.stderr, output.stdout];
         let text = text.map(|it| String::from_utf8_lossy(&it).into_owned());
         Ok((output.status.success(), text.concat()))
+    }
+}
+
+/// Brings ours into a lock file, and then what they need, as `selkie switch` does.
+fn bring_up_to_date(folder: &Path) -> Result<()> {
+    let update = |arguments: &[String]| {
+        output(Command::new("cargo").args(arguments).current_dir(folder)).map(drop)
+    };
+    update(&["update", "--workspace", "--quiet"].map(str::to_owned))?;
+    match project::last_update(folder)?.as_deref() {
+        Some([_, arguments @ ..]) => update(arguments),
+        _ => Ok(()),
     }
 }
 

@@ -47,11 +47,12 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
         is_success &= !project::is_due(&folder, words)? || update(ui, words, &folder)?;
     }
     let is_switched = is_success && project::is_switched(&folder)?;
-    let outdated = if is_switched { project::outdated(&folder)? } else { Vec::new() };
-    if !outdated.is_empty() {
-        let ids = outdated.iter().flat_map(|it| ["-p", it].map(str::to_owned));
-        let words = ["cargo", "update"].map(str::to_owned).into_iter().chain(ids);
-        is_success = shown(ui, &words.collect::<Vec<_>>(), &folder)?;
+    if is_switched && plan.commands.is_empty() {
+        // Manifests may have changed since.
+        is_success = shown(ui, &["cargo", "update", "--workspace"].map(str::to_owned), &folder)?;
+    }
+    if is_switched && let Some(words) = project::last_update(&folder)? {
+        is_success &= shown(ui, &words, &folder)?;
     }
     let behind = if is_switched { project::behind(&folder)? } else { Vec::new() };
     for note in &behind {
