@@ -1,7 +1,7 @@
 //! The first slot of an epoch: activates features, records stakes, computes rewards (agave:
 //! `bank.rs`, `process_new_epoch`).
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use selkie_builtins::{ProgramKind, builtins, program_account};
 use selkie_svm::{
@@ -52,12 +52,6 @@ fn activation(account: &AccountSharedData) -> Option<Activation> {
     }
 }
 
-/// Returns the addresses of all features, decoded once.
-fn addresses() -> &'static [(Feature, Pubkey)] {
-    static ADDRESSES: OnceLock<Vec<(Feature, Pubkey)>> = OnceLock::new();
-    ADDRESSES.get_or_init(|| Feature::ALL.iter().map(|it| (*it, it.address())).collect())
-}
-
 /// Returns the features after activating those whose accounts are pending or say so, and the
 /// addresses of the pending ones.
 fn scan_features(
@@ -66,13 +60,14 @@ fn scan_features(
     slot: u64,
 ) -> (FeatureSet, Vec<Pubkey>) {
     let (mut active, mut pending) = (features, Vec::new());
-    for (feature, address) in addresses().iter().filter(|(feature, _)| !features.has(*feature)) {
-        match accounts.account(address).as_ref().and_then(activation) {
+    for feature in Feature::ALL.iter().copied().filter(|it| !features.has(*it)) {
+        let address = feature.address();
+        match accounts.account(&address).as_ref().and_then(activation) {
             Some(Activation::Pending) => {
-                pending.push(*address);
-                active = active.with(*feature);
+                pending.push(address);
+                active = active.with(feature);
             }
-            Some(Activation::Since(since)) if since <= slot => active = active.with(*feature),
+            Some(Activation::Since(since)) if since <= slot => active = active.with(feature),
             _ => {}
         }
     }

@@ -151,9 +151,8 @@ macro_rules! define {
 
             /// Returns the address of the account that activates the feature.
             #[must_use]
-            pub fn address(self) -> Pubkey {
-                let text = match self { $(Self::$name => $address,)* };
-                Pubkey::from_str(text).expect("the table holds addresses")
+            pub const fn address(self) -> Pubkey {
+                match self { $(Self::$name => const { Pubkey::from_str_const($address) },)* }
             }
 
             /// Returns the feature that the account at `address` activates, or activated under an
