@@ -15,6 +15,7 @@ use selkie_isa::{
 
 use crate::{
     anchor::table,
+    kept,
     pins::{self, Pin},
 };
 
@@ -115,6 +116,8 @@ pub struct Plan {
     pub commands: Vec<Vec<String>>,
     /// What else holds or is to be done, a sentence each.
     pub notes: Vec<String>,
+    /// The lock file, which the commands change.
+    lock: Option<PathBuf>,
 }
 
 /// Looks at the project of a folder, or of one above it.
@@ -128,6 +131,7 @@ pub fn plan(folder: &Path, source: &Source) -> Result<Plan> {
     if let Some(lock) = above(folder, "Cargo.lock") {
         found = true;
         plan.add_cargo(lock.parent().unwrap_or(folder), &lock, source)?;
+        plan.lock = Some(lock);
     } else if let Some(manifest) = without_lock(folder) {
         found = true;
         let shown = manifest.display();
@@ -393,20 +397,35 @@ impl Plan {
         Ok(())
     }
 
-    /// Writes the changed files.
+    /// Writes the changed files, and keeps the lock file as it is before the commands, for [`undo`].
     ///
     /// # Errors
     ///
     /// If a file cannot be written.
     pub fn write(&self) -> Result<()> {
+        if let Some(lock) = &self.lock
+            && !(self.edits.is_empty() && self.commands.is_empty())
+        {
+            kept::keep_before(lock)?;
+        }
         self.edits.iter().try_for_each(|it| {
             fs::write(&it.path, &it.text)
                 .with_context(|| format!("cannot write {}", it.path.display()))
         })
     }
+
+    /// Remembers the lock file that the commands have made, for [`undo`].
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or written.
+    pub fn finish(&self) -> Result<()> {
+        self.lock.as_deref().map_or(Ok(()), kept::keep_after)
+    }
 }
 
-/// Takes back what [`Plan::write`] wrote, and returns the files that were changed.
+/// Takes back what [`Plan::write`] wrote, and returns the files that were changed: also the lock file, if it is
+/// still that of [`Plan::finish`].
 ///
 /// # Errors
 ///
@@ -423,6 +442,11 @@ pub fn undo(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     if let Some(path) = above(folder, "package.json") {
         restore(&path, strip_npm, &mut changed)?;
+    }
+    if let Some(lock) = above(folder, "Cargo.lock")
+        && kept::put_back(&lock)?
+    {
+        changed.push(lock);
     }
     Ok(changed)
 }
