@@ -203,12 +203,6 @@ pub fn is_due(folder: &Path, command: &[String]) -> Result<bool> {
     Ok(read(&lock)?.replace('\r', "").contains(&package))
 }
 
-/// A locked package's name and version, as cargo's commands take them.
-fn id(package: &toml::Value) -> Option<String> {
-    let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
-    Some(format!("{}@{}", text("name")?, text("version")?))
-}
-
 /// A locked package for which there are packages of ours.
 struct Peer {
     name: String,
@@ -335,11 +329,6 @@ impl Plan {
             self.commands.push(peer.update());
             names.push((&peer.table, name));
         }
-        // The peers' crates switch a feature of it on, without which its errors are none of the standard
-        // library's; from 1.0 on they are without it.
-        let old = all.iter().filter_map(id).filter(|it| it.starts_with("five8_core@0."));
-        let update = |it: &str| ["cargo", "update", "-p", it].map(str::to_owned).to_vec();
-        self.commands.extend(old.map(|it| update(it.as_str())));
         let path = root.join("Cargo.toml");
         let mut text = strip(&read(&path)?);
         let mut lines = Vec::new();
@@ -507,7 +496,6 @@ mod tests {
 
     const LOCK: &str = "[[package]]\nname = \"litesvm\"\nversion = \"0.15.0\"\nsource = \"registry+x\"\n\
                         [[package]]\nname = \"mollusk-svm\"\nversion = \"0.9.3\"\nsource = \"registry+x\"\n\
-                        [[package]]\nname = \"five8_core\"\nversion = \"0.1.1\"\n\
                         [[package]]\nname = \"serde\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\n";
 
     fn project(name: &str, files: &[(&str, &str)]) -> PathBuf {
@@ -556,8 +544,7 @@ mod tests {
             let patch = &text.parse::<toml::Table>().unwrap()["patch"]["crates-io"];
             assert_eq!(patch["litesvm"]["version"].as_str(), Some("=0.15.99"));
             assert_eq!(patch["litesvm"]["rev"].as_str(), Some("abc"));
-            assert_eq!(plan.commands.len(), 2);
-            assert_eq!(plan.commands[1].join(" "), "cargo update -p five8_core@0.1.1");
+            assert_eq!(plan.commands.len(), 1);
             assert_eq!(
                 plan.commands[0].join(" "),
                 "cargo update -p litesvm@0.15.0 --precise 0.15.99"
