@@ -15,6 +15,7 @@
 
 pub mod anchor;
 pub mod flags;
+mod kept;
 pub mod links;
 pub mod lock;
 mod pins;

@@ -3,6 +3,8 @@
 //! `cargo update -p NAME` changes one package and those that only it needs. A crate that others need as well stays
 //! as it is, and if ours need a later one, cargo refuses and names it.
 
+use std::collections::BTreeSet;
+
 /// Returns the packages, as `NAME@VERSION`, of which `cargo update` must change one first, from the text of its
 /// error: the one that was selected already, and the one for which no version is left, if it is locked.
 ///
@@ -17,12 +19,35 @@ pub fn conflicts(text: &str) -> Vec<String> {
     [selected(text), locked(text)].into_iter().flatten().collect()
 }
 
-/// Returns the `solana-*` packages of a lock file, as `NAME@VERSION`, that encode by an earlier `wincode` than a
-/// package that they need, or that needs them: those do not compile together.
+/// Returns the packages of a lock file, as `NAME@VERSION`, with which others of it do not compile: `solana-*` packages
+/// that encode by an earlier `wincode` than a package that they need, or that needs them, and `five8_core` before 1.0
+/// under later packages.
 #[must_use]
 pub fn outdated(text: &str) -> Vec<String> {
-    let Some(lock) = table(text) else { return Vec::new() };
-    let encoders = Encoders::of(&lock);
+    let all = packages(text);
+    let mut ids = outdated_encoders(&all);
+    ids.extend(outdated_cores(&all));
+    ids
+}
+
+/// The versions of `five8_core` before 1.0 that a later `five8` needs: their errors are none of the standard library's
+/// without a feature, which the peers' crates switch on.
+fn outdated_cores(all: &[toml::Value]) -> BTreeSet<String> {
+    let is_five8 =
+        |it: &&toml::Value| text_of(it, "name").is_some_and(|it| it.starts_with("five8"));
+    let is_later =
+        |it: &&toml::Value| !text_of(it, "version").unwrap_or_default().starts_with("0.");
+    let needed = all.iter().filter(is_five8).filter(is_later).flat_map(needs);
+    let versions = all.iter().filter(|it| text_of(it, "name") == Some("five8_core"));
+    let locked = versions.filter_map(|it| text_of(it, "version")).next().unwrap_or_default();
+    let used = needed.filter_map(|it| it.strip_prefix("five8_core"));
+    // Where there is one version alone, it is not named.
+    let used = used.map(|it| if it.is_empty() { locked } else { it.trim() });
+    used.filter(|it| it.starts_with("0.")).map(|it| format!("five8_core@{it}")).collect()
+}
+
+fn outdated_encoders(all: &[toml::Value]) -> Vec<String> {
+    let encoders = Encoders::of(all);
     let is_outdated = |it: &&Encoder<'_>| {
         it.name.starts_with("solana-")
             && it.wincode < encoders.newest
@@ -48,8 +73,8 @@ pub struct Behind {
 /// Returns the packages in folders, not of a registry, that encode by an earlier `wincode` than one that they need.
 #[must_use]
 pub fn behind(text: &str) -> Vec<Behind> {
-    let Some(lock) = table(text) else { return Vec::new() };
-    let encoders = Encoders::of(&lock);
+    let all = packages(text);
+    let encoders = Encoders::of(&all);
     let behind = |it: &Encoder<'_>| {
         let needed = encoders.newer(it).filter(|_| it.is_own && it.wincode < encoders.newest)?;
         Some(Behind {
@@ -62,8 +87,14 @@ pub fn behind(text: &str) -> Vec<Behind> {
     encoders.all.iter().filter_map(behind).collect()
 }
 
-fn table(text: &str) -> Option<toml::Table> {
-    text.parse().ok()
+/// Returns the packages of a lock file; none if it cannot be read.
+fn packages(text: &str) -> Vec<toml::Value> {
+    let lock = text.parse::<toml::Table>().ok();
+    let all = lock.and_then(|mut it| it.remove("package"));
+    match all {
+        Some(toml::Value::Array(all)) => all,
+        _ => Vec::new(),
+    }
 }
 
 fn shown((major, minor): (u64, u64)) -> String {
@@ -78,9 +109,7 @@ struct Encoders<'a> {
 }
 
 impl<'a> Encoders<'a> {
-    fn of(lock: &'a toml::Table) -> Self {
-        let packages = lock.get("package").and_then(toml::Value::as_array);
-        let packages = packages.map_or(&[][..], Vec::as_slice);
+    fn of(packages: &'a [toml::Value]) -> Self {
         let all: Vec<Encoder<'_>> = packages.iter().filter_map(Encoder::read).collect();
         let newest = all.iter().map(|it| it.wincode).max().unwrap_or_default();
         Self { all, newest }
@@ -111,15 +140,14 @@ struct Encoder<'a> {
 
 impl<'a> Encoder<'a> {
     fn read(package: &'a toml::Value) -> Option<Self> {
-        let text = |key: &str| package.get(key)?.as_str();
-        let needs = package.get("dependencies")?.as_array()?;
-        let needs: Vec<&str> = needs.iter().filter_map(toml::Value::as_str).collect();
+        let needs: Vec<&str> = needs(package).collect();
         // Where there is one version alone, it is not named.
         let wincode = needs.iter().find_map(|it| it.strip_prefix("wincode "))?;
         let mut numbers = wincode.split('.').map_while(|it| it.parse().ok());
         let wincode = (numbers.next()?, numbers.next()?);
         let is_own = package.get("source").is_none();
-        Some(Self { name: text("name")?, version: text("version")?, is_own, wincode, needs })
+        let (name, version) = (text_of(package, "name")?, text_of(package, "version")?);
+        Some(Self { name, version, is_own, wincode, needs })
     }
 
     fn needs(&self, other: &Self) -> bool {
@@ -128,6 +156,16 @@ impl<'a> Encoder<'a> {
             other.name == name && (version.is_empty() || other.version == version)
         })
     }
+}
+
+fn text_of<'a>(package: &'a toml::Value, key: &str) -> Option<&'a str> {
+    package.get(key)?.as_str()
+}
+
+/// What a locked package needs.
+fn needs(package: &toml::Value) -> impl Iterator<Item = &str> {
+    let all = package.get("dependencies").and_then(toml::Value::as_array);
+    all.into_iter().flatten().filter_map(toml::Value::as_str)
 }
 
 fn selected(text: &str) -> Option<String> {
@@ -185,5 +223,23 @@ mod tests {
         let one = lock[1].replace("wincode 0.5.4", "wincode");
         assert_eq!(outdated(&one), [""; 0]);
         assert_eq!(outdated("not a lock file"), [""; 0]);
+    }
+
+    #[test]
+    fn a_core_of_before_is_outdated_where_later_packages_need_it() {
+        let package = |name: &str, version: &str, needs: &str| {
+            format!(
+                "[[package]]\nname = \"{name}\"\nversion = \"{version}\"\ndependencies = [{needs}]\n"
+            )
+        };
+        let old = package("five8_const", "0.1.4", "\"five8_core 0.1.2\"");
+        let new = package("five8", "1.0.0", "\"five8_core 0.1.2\"");
+        let cores = ["0.1.2", "1.0.0"].map(|it| package("five8_core", it, "")).concat();
+        assert_eq!(outdated(&format!("{old}{new}{cores}")), ["five8_core@0.1.2"]);
+        let updated = new.replace("five8_core 0.1.2", "five8_core 1.0.0");
+        assert_eq!(outdated(&format!("{old}{updated}{cores}")), [""; 0]);
+        let alone = package("five8_core", "0.1.1", "");
+        let new = new.replace("five8_core 0.1.2", "five8_core");
+        assert_eq!(outdated(&format!("{alone}{new}")), ["five8_core@0.1.1"]);
     }
 }

@@ -15,6 +15,7 @@ use selkie_isa::{
 
 use crate::{
     anchor::table,
+    kept,
     pins::{self, Pin},
 };
 
@@ -119,6 +120,8 @@ pub struct Plan {
     pub commands: Vec<Vec<String>>,
     /// What else holds or is to be done, a sentence each.
     pub notes: Vec<String>,
+    /// The lock file, which the commands change.
+    lock: Option<PathBuf>,
 }
 
 /// Looks at the project of a folder, or of one above it.
@@ -132,6 +135,7 @@ pub fn plan(folder: &Path, source: &Source) -> Result<Plan> {
     if let Some(lock) = above(folder, "Cargo.lock") {
         found = true;
         plan.add_cargo(lock.parent().unwrap_or(folder), &lock, source)?;
+        plan.lock = Some(lock);
     } else if let Some(manifest) = without_lock(folder) {
         found = true;
         let shown = manifest.display();
@@ -254,12 +258,6 @@ pub fn is_due(folder: &Path, command: &[String]) -> Result<bool> {
     let Some((name, version)) = id else { return Ok(true) };
     let package = format!("name = \"{name}\"\nversion = \"{version}\"\n");
     Ok(read(&lock)?.replace('\r', "").contains(&package))
-}
-
-/// A locked package's name and version, as cargo's commands take them.
-fn id(package: &toml::Value) -> Option<String> {
-    let text = |name: &str| package.get(name).and_then(toml::Value::as_str);
-    Some(format!("{}@{}", text("name")?, text("version")?))
 }
 
 /// A locked package for which there are packages of ours.
@@ -409,11 +407,6 @@ impl Plan {
             self.commands.push(peer.update());
             names.push((&peer.table, name));
         }
-        // The peers' crates switch a feature of it on, without which its errors are none of the standard
-        // library's; from 1.0 on they are without it.
-        let old = all.iter().filter_map(id).filter(|it| it.starts_with("five8_core@0."));
-        let update = |it: &str| ["cargo", "update", "-p", it].map(str::to_owned).to_vec();
-        self.commands.extend(old.map(|it| update(it.as_str())));
         let path = root.join("Cargo.toml");
         let mut text = strip(&read(&path)?);
         let mut lines = Vec::new();
@@ -471,20 +464,35 @@ impl Plan {
         Ok(())
     }
 
-    /// Writes the changed files.
+    /// Writes the changed files, and keeps the lock file as it is before the commands, for [`undo`].
     ///
     /// # Errors
     ///
     /// If a file cannot be written.
     pub fn write(&self) -> Result<()> {
+        if let Some(lock) = &self.lock
+            && !(self.edits.is_empty() && self.commands.is_empty())
+        {
+            kept::keep_before(lock)?;
+        }
         self.edits.iter().try_for_each(|it| {
             fs::write(&it.path, &it.text)
                 .with_context(|| format!("cannot write {}", it.path.display()))
         })
     }
+
+    /// Remembers the lock file that the commands have made, for [`undo`].
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or written.
+    pub fn finish(&self) -> Result<()> {
+        self.lock.as_deref().map_or(Ok(()), kept::keep_after)
+    }
 }
 
-/// Takes back what [`Plan::write`] wrote, and returns the files that were changed.
+/// Takes back what [`Plan::write`] wrote, and returns the files that were changed: also the lock file, if it is
+/// still that of [`Plan::finish`].
 ///
 /// # Errors
 ///
@@ -501,6 +509,11 @@ pub fn undo(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     if let Some(path) = above(folder, "package.json") {
         restore(&path, strip_npm, &mut changed)?;
+    }
+    if let Some(lock) = above(folder, "Cargo.lock")
+        && kept::put_back(&lock)?
+    {
+        changed.push(lock);
     }
     Ok(changed)
 }
@@ -561,7 +574,6 @@ mod tests {
 
     const LOCK: &str = "[[package]]\nname = \"litesvm\"\nversion = \"0.15.0\"\nsource = \"registry+x\"\n\
                         [[package]]\nname = \"mollusk-svm\"\nversion = \"0.9.3\"\nsource = \"registry+x\"\n\
-                        [[package]]\nname = \"five8_core\"\nversion = \"0.1.1\"\n\
                         [[package]]\nname = \"serde\"\nversion = \"1.0.0\"\nsource = \"registry+x\"\n";
 
     fn project(name: &str, files: &[(&str, &str)]) -> PathBuf {
@@ -610,8 +622,7 @@ mod tests {
             let patch = &text.parse::<toml::Table>().unwrap()["patch"]["crates-io"];
             assert_eq!(patch["litesvm"]["version"].as_str(), Some("=0.15.99"));
             assert_eq!(patch["litesvm"]["rev"].as_str(), Some("abc"));
-            assert_eq!(plan.commands.len(), 2);
-            assert_eq!(plan.commands[1].join(" "), "cargo update -p five8_core@0.1.1");
+            assert_eq!(plan.commands.len(), 1);
             assert_eq!(
                 plan.commands[0].join(" "),
                 "cargo update -p litesvm@0.15.0 --precise 0.15.99"

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 /// version begins with, and the feature.
 const FEATURES: &[(&str, &str, &str)] = &[
     ("solana-account", "", "bincode"),
+    ("solana-address-lookup-table-interface", "", "bincode"),
     ("solana-hash", "4", "atomic"),
     ("solana-loader-v3-interface", "", "serde"),
     ("solana-nonce", "", "serde"),
@@ -25,7 +26,7 @@ const OURS: &[(&str, &str)] = &[
     ("mollusk-svm-programs-token-2022", "mollusk-token-2022"),
 ];
 
-/// Crates of agave, which have nothing without this feature.
+/// Crates of agave, which have nothing without this feature since version 3.
 const AGAVE_FEATURE: &str = "agave-unstable-api";
 const AGAVE: &[&str] = &[
     "agave-feature-set",
@@ -196,7 +197,8 @@ fn dependency(name: &str, value: &Value) -> Value {
     let rows =
         FEATURES.iter().filter(|(it, begin, _)| *it == name && of_version.starts_with(begin));
     let added = rows.map(|(_, _, feature)| *feature);
-    let agave = AGAVE.contains(&name).then_some(AGAVE_FEATURE);
+    let has_feature = AGAVE.contains(&name) && !of_version.starts_with('2');
+    let agave = has_feature.then_some(AGAVE_FEATURE);
     let features = table.entry("features").or_insert(Value::Array(Vec::new()));
     if let Value::Array(features) = features {
         features.extend(added.chain(agave).map(Value::from));

@@ -54,6 +54,7 @@ pub(crate) fn run(ui: &mut Ui, args: &SwitchArgs) -> Result<Status> {
     if is_switched && let Some(words) = project::last_update(&folder)? {
         is_success &= shown(ui, &words, &folder)?;
     }
+    plan.finish()?;
     let behind = if is_switched { project::behind(&folder)? } else { Vec::new() };
     for note in &behind {
         ui.warning(note)?;
@@ -152,12 +153,12 @@ fn undo(ui: &mut Ui, folder: &Path) -> Result<Status> {
     for path in &changed {
         writeln!(ui.out, "{STRONG}{}{STRONG:#} is as it was", path.display())?;
     }
-    match changed.is_empty() {
-        true => writeln!(ui.out, "there was nothing to take back")?,
-        false => {
-            let what = "take Cargo.lock from version control, or run `cargo update`";
-            writeln!(ui.out, "note: the lock file still has Selkie's versions: {what}")?;
-        }
+    let has = |name: &str| changed.iter().any(|it| it.ends_with(name));
+    if changed.is_empty() {
+        writeln!(ui.out, "there was nothing to take back")?;
+    } else if has("Cargo.toml") && !has("Cargo.lock") {
+        let what = "take Cargo.lock from version control, or run `cargo update`";
+        writeln!(ui.out, "note: the lock file still has Selkie's versions: {what}")?;
     }
     Ok(Status::Success)
 }
