@@ -105,6 +105,7 @@ const RULES: &[Rule] = &[
     lock_files_are_current,
     paths_exist,
     names_exist,
+    chores_exist,
     links_lead_somewhere,
     pages_are_in_the_book,
     no_machine_paths,
@@ -398,6 +399,23 @@ fn names_exist(repository: &Repository) -> Vec<String> {
         missing.map(|it| format!("{document}: no `{}` in {}", it[2], it[0])).collect::<Vec<_>>()
     };
     documents.flat_map(missing).collect()
+}
+
+/// The chores that documents name exist; the changelog tells of former ones.
+fn chores_exist(repository: &Repository) -> Vec<String> {
+    let documents = repository.files.iter().filter(|(path, _)| {
+        path.ends_with(".md") && *path != "CHANGELOG.md" && !path.starts_with("testdata/")
+    });
+    let is_missing =
+        |name: &&str| !name.is_empty() && !crate::CHORES.iter().any(|(chore, ..)| chore == name);
+    find(documents, |line| {
+        let named = line.split("cargo xtask ").skip(1).map(|rest| {
+            let end = rest.find(|it: char| !it.is_ascii_lowercase() && it != '-');
+            &rest[..end.unwrap_or(rest.len())]
+        });
+        let missing: Vec<&str> = named.filter(is_missing).collect();
+        (!missing.is_empty()).then(|| format!("no such chore: {}", missing.join(" ")))
+    })
 }
 
 /// Whether `text` contains `word` as a whole word.
