@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use selkie_isa::failure::{Context as _, Result};
+use selkie_isa::{
+    failure::{Context as _, Result},
+    input,
+};
 
 /// The folder of both, seen from that of the lock file.
 const FOLDER: &str = "target/selkie-switch";
@@ -67,7 +70,8 @@ pub(crate) fn put_back(lock: &Path) -> Result<bool> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+    input::read(path, input::TEXT_BYTES_MAX)
+        .with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
