@@ -1,6 +1,6 @@
 //! What a field is: its name, how its bytes are read, and how it is shown.
 //!
-//! [`Kind`] is the declaration as data. Rust types have theirs as [`Wire::KIND`](crate::Wire::KIND), so a row
+//! [`Kind`] is the declaration as data. Rust types have theirs as [`Wire::KIND`](crate::wire::Wire::KIND), so a row
 //! that is written with Rust's types can be read either into them or into a [`Value`]; interface
 //! descriptions of programs become the same kinds.
 

@@ -53,8 +53,8 @@ pub struct RecordedFile {
     convert: Convert,
 }
 
-/// Lists the files of recorded transactions: these, and those in folders, whose names end as one of
-/// [`KINDS`].
+/// Lists the files of recorded transactions: these, and those in folders whose names end in `.fix`, `.replay`, `.json`
+/// or `.dump`.
 ///
 /// # Errors
 /// If there are none, a folder cannot be read, or a file is of no known kind.
