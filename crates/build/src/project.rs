@@ -1,5 +1,7 @@
 //! Projects: the programs in a folder.
 
+mod sdk;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -34,12 +36,16 @@ impl Project {
     ///
     /// A Cargo package may contain the tests of a program in assembly or C. It does if it has no library,
     /// or if its library is no `cdylib` and there is `src/NAME.s` or `src/NAME/NAME.s`, by whose name the
-    /// program goes. Of a Cargo workspace, all programs are returned, or only that of `package`.
+    /// program goes. Of a Cargo workspace, all programs are returned, or only that of `package`; so are those of a
+    /// project of Solana's C SDK, whose makefile includes `sbf.mk`.
     ///
     /// # Errors
     ///
     /// [`BuildError::Setup`] if there is no program, or if it is unclear which source is the main one.
     pub fn find(folder: &Path, package: Option<&str>) -> Result<Vec<Self>, BuildError> {
+        if let Some(programs) = sdk::programs(folder) {
+            return sdk::named(programs, package);
+        }
         let found = Self::find_one(folder)?;
         let Language::Rust(manifest) = &found.language else { return Ok(vec![found]) };
         let is_alone = Package::read(manifest)?.is_some_and(|it| it.has_library);
@@ -220,7 +226,8 @@ pub(crate) fn is_cpp(source: &Path) -> bool {
     source.extension().is_some_and(|it| CPP.iter().any(|known| it == *known))
 }
 
-/// Returns all sources in C, C++ or assembly in `src` and its folders, or else in the folder itself.
+/// Returns all sources in C, C++ or assembly in `src` and its folders, or else in the folder itself, without
+/// tests in C for the developer's machine.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let extensions = || ["c", "s"].into_iter().chain(CPP);
     let of = |folder: &Path| extensions().flat_map(|it| files(folder, it)).collect::<Vec<_>>();
@@ -237,6 +244,7 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     if found.is_empty() {
         found = of(root);
     }
+    found.retain(|it| !sdk::is_host_test(it));
     found.sort();
     found
 }
