@@ -14,6 +14,7 @@ use solana_sdk_ids::{native_loader, system_program, sysvar};
 
 use crate::{
     LiteSVM,
+    empty_accounts::EmptyAccounts,
     error::{InvalidSysvarDataError, LiteSVMError},
     sysvars::FEES_BYTES,
 };
@@ -22,17 +23,19 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct AccountsDb {
     pub(crate) svm: Svm,
+    pub(crate) empty: EmptyAccounts,
 }
 
 impl AccountsDb {
     pub(crate) fn new(svm: Svm) -> Self {
-        Self { svm }
+        Self { svm, empty: EmptyAccounts::default() }
     }
 
     /// Returns the account at `address`.
     #[must_use]
     pub fn get_account(&self, address: &Address) -> Option<AccountSharedData> {
-        self.svm.shared_account(&to_address(address)).map(from_shared_account)
+        let key = to_address(address);
+        self.empty.or_empty(self.svm.shared_account(&key).map(from_shared_account), &key)
     }
 }
 
@@ -46,7 +49,8 @@ impl LiteSVM {
     /// Returns the account at `address`.
     #[must_use]
     pub fn get_account(&self, address: &Address) -> Option<Account> {
-        self.svm().account(&to_address(address)).map(from_account)
+        let key = to_address(address);
+        self.accounts.empty.or_empty(self.svm().account(&key).map(from_account), &key)
     }
 
     /// Returns the accounts that a program owns, sorted by address.
@@ -59,7 +63,9 @@ impl LiteSVM {
     /// Returns the balance of the account at `address`, if it exists.
     #[must_use]
     pub fn get_balance(&self, address: &Address) -> Option<u64> {
-        Some(self.svm().balance(&to_address(address))).filter(|lamports| *lamports > 0)
+        let key = to_address(address);
+        let lamports = Some(self.svm().balance(&key)).filter(|lamports| *lamports > 0);
+        self.accounts.empty.or_empty(lamports, &key)
     }
 
     /// Sets an account; one without lamports is deleted.

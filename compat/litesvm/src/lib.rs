@@ -24,6 +24,7 @@
 mod accounts;
 #[cfg(any(feature = "agave-types", feature = "agave-4-types"))]
 mod agave_types;
+mod empty_accounts;
 mod encoding;
 pub mod error;
 pub mod features;

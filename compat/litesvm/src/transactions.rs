@@ -30,6 +30,7 @@ impl LiteSVM {
         let sent = self.svm_mut().send(to_transaction(tx.into()));
         let (receipt, result) = match sent {
             Ok(receipt) => {
+                self.accounts.empty.add(&receipt);
                 let metadata = metadata(&receipt);
                 (receipt, Ok(metadata))
             }
