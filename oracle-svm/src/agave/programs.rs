@@ -4,7 +4,10 @@
 //! Compiling takes most of the time, so compiled programs are kept from case to case. A program is
 //! reused only if the case holds the same memory that it was compiled from.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, atomic::Ordering},
+};
 
 use solana_program_runtime::{
     loaded_programs::{BlockRelation, ForkGraph, ProgramRuntimeEnvironment},
@@ -36,8 +39,12 @@ impl ForkGraph for Graph {
 /// Smaller programs are compiled anew: that takes little time.
 const BYTES_MIN: usize = 16 * 1024;
 
+/// The number of programs that are kept. Each has mappings of its own, of which Linux allows a process 65,530; without
+/// them the processor takes programs for not deployed.
+const KEPT_MAX: usize = 1024;
+
 #[derive(Default)]
-pub(super) struct Ready(Vec<Program>);
+pub(super) struct Ready(VecDeque<Program>);
 
 struct Program {
     id: Key,
@@ -89,7 +96,11 @@ impl Ready {
                 .any(|it| it.id == id && it.environment == *environment && it.is_of(case));
             if !known {
                 let (environment, account) = (environment.clone(), account.clone());
-                self.0.push(Program { id, account, file: Arc::clone(file), environment, entry });
+                let file = Arc::clone(file);
+                self.0.push_back(Program { id, account, file, environment, entry });
+                if self.0.len() > KEPT_MAX {
+                    self.0.pop_front();
+                }
             }
         }
     }
