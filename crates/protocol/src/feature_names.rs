@@ -7,7 +7,7 @@ use solana_pubkey::Pubkey;
 const NAMES: &str = include_str!("feature_names.tsv");
 
 /// Returns the address of the feature that agave has a name for: `deprecate_rent_exemption_threshold`, or
-/// with dashes. Not every one is a [`Feature`](crate::Feature): nothing asks for those that are active for
+/// with dashes. Not every one is a [`Feature`](crate::features::Feature): nothing asks for those that are active for
 /// good.
 #[must_use]
 pub fn agave_feature(name: &str) -> Option<Pubkey> {

@@ -317,7 +317,7 @@ pub(super) fn all_instructions(_: &Setting) -> Result<()> {
 }
 
 pub(super) fn documentation(_: &Setting) -> Result<()> {
-    let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
+    let arguments = ["doc", "--workspace", "--no-deps", "--locked", "--keep-going"];
     succeed(cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
