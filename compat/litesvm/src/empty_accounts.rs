@@ -49,8 +49,8 @@ mod tests {
         let account = svm.get_account(&giver.pubkey());
         assert_eq!(account.map(|it| it.lamports), is_kept.then_some(0));
         assert_eq!(svm.get_balance(&giver.pubkey()), is_kept.then_some(0));
-        svm.airdrop(&giver.pubkey(), 1_000_000_000).expect("there is enough");
-        assert_eq!(svm.get_balance(&giver.pubkey()), Some(1_000_000_000));
+        svm.airdrop(&giver.pubkey(), 2_000_000_000).expect("there is enough");
+        assert_eq!(svm.get_balance(&giver.pubkey()), Some(2_000_000_000));
         assert_eq!(svm.get_account(&Keypair::new().pubkey()), None, "no transaction had it");
     }
 }
