@@ -82,7 +82,7 @@ pub(super) fn check(extent: Extent) -> Result<()> {
             let kept = kept.get(&(name.to_owned(), row.clone())).copied();
             let mut count = benchmark.repetition(&row)?;
             for _ in 1..ATTEMPTS {
-                if kept.is_none_or(|kept| is_more(kept, count)) {
+                if kept.is_some_and(|kept| is_more(kept, count)) {
                     count = count.min(benchmark.repetition(&row)?);
                 }
             }

@@ -25,8 +25,8 @@ pub(super) fn programs(folder: &Path) -> Option<Vec<Project>> {
             let mut sources: Vec<PathBuf> = ["c"].iter().chain(&CPP).flat_map(of).collect();
             sources.retain(|it| !is_host_test(it));
             sources.sort();
-            let language = Language::C(sources.clone());
-            (!sources.is_empty()).then(|| Project { root: root.clone(), name, language })
+            let is_program = !sources.is_empty();
+            is_program.then(|| Project { root: root.clone(), name, language: Language::C(sources) })
         })
         .collect();
     programs.sort_by(|a, b| a.name.cmp(&b.name));
