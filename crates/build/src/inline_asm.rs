@@ -164,6 +164,7 @@ fn llvm(insn: &Insn) -> Option<String> {
     })
 }
 
+/// Returns LLVM's sign for an operation; LLVM's BPF has only these.
 const fn assignment(alu: Alu) -> Option<&'static str> {
     Some(match alu {
         Alu::Add => "+=",
@@ -178,7 +179,7 @@ const fn assignment(alu: Alu) -> Option<&'static str> {
         Alu::Lsh => "<<=",
         Alu::Rsh => ">>=",
         Alu::Arsh => "s>>=",
-        Alu::Rsub | Alu::Hor | Alu::Uhmul | Alu::Shmul | Alu::Sdiv | Alu::Srem => return None,
+        _ => return None,
     })
 }
 
