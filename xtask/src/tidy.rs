@@ -18,6 +18,7 @@ use crate::{
     files::Files,
     links, locks, names, output, ratchets, repository, say,
     source::Function,
+    workspaces::WORKSPACES,
 };
 
 /// Source files may have this many lines before they must be split.
@@ -227,9 +228,10 @@ fn lints_are_inherited(repository: &Repository) -> Vec<String> {
 }
 
 /// The product denies to ask for clock, environment and randomness, but where a function says that it owns
-/// one. Tests and chores may.
+/// one. Tests and chores may, which each workspace's manifest says.
 fn surroundings_are_arguments(repository: &Repository) -> Vec<String> {
     const LINE: &str = "#![cfg_attr(not(test), deny(clippy::disallowed_methods))]\n";
+    const ALLOWED: &str = "disallowed_methods = \"allow\"\n";
     let is_root = |path: &str| {
         let is_product = path.starts_with("crates/") && !path.starts_with("crates/testdata/");
         let mut parts = path.split('/').skip(2);
@@ -239,10 +241,15 @@ fn surroundings_are_arguments(repository: &Repository) -> Vec<String> {
             && parts.next().is_none()
     };
     let roots = repository.files.iter().filter(|(path, _)| is_root(path));
-    roots
+    let roots = roots
         .filter(|(_, text)| !text.contains(LINE))
-        .map(|(path, _)| format!("{path}: lacks {}", LINE.trim_end()))
-        .collect()
+        .map(|(path, _)| format!("{path}: lacks {}", LINE.trim_end()));
+    let manifests = WORKSPACES.iter().filter_map(|it| {
+        let path = Path::new(it.folder).join("Cargo.toml").display().to_string();
+        let is_silent = !repository.files.get(&path)?.contains(ALLOWED);
+        is_silent.then(|| format!("{path}: lacks {}", ALLOWED.trim_end()))
+    });
+    roots.chain(manifests).collect()
 }
 
 /// The manifests of the product's crates.
@@ -524,6 +531,25 @@ mod tests {
                 ("oracle/Cargo.toml", ""),
             ],
             &["crates/b/Cargo.toml: does not inherit the workspace's lints"],
+        );
+    }
+
+    #[test]
+    fn sources_that_may_ask_for_the_time_are_named() {
+        let denies = "#![cfg_attr(not(test), deny(clippy::disallowed_methods))]\n";
+        check(
+            surroundings_are_arguments,
+            &[
+                ("crates/a/src/lib.rs", denies),
+                ("crates/b/src/lib.rs", ""),
+                ("bench/Cargo.toml", "[lints.clippy]\ndisallowed_methods = \"allow\"\n"),
+                ("fuzz/Cargo.toml", "[lints.clippy]\n"),
+            ],
+            &[
+                "crates/b/src/lib.rs: lacks \
+                 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]",
+                "fuzz/Cargo.toml: lacks disallowed_methods = \"allow\"",
+            ],
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command, time::SystemTime};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use super::{binaries, setting::Setting, vectors};
 use crate::{
@@ -364,9 +364,16 @@ pub(super) fn node_torture(_: &Setting) -> Result<()> {
     node_torture::run(&[])
 }
 
-/// Lints the workspaces that the daily checks do not compile.
+/// Lints the workspaces that the daily checks do not compile, each whether or not another one has failed.
 pub(super) fn lint_tools(_: &Setting) -> Result<()> {
-    WORKSPACES.iter().filter(|it| it.is_tool).try_for_each(lint_workspace)
+    let tools = WORKSPACES.iter().filter(|it| it.is_tool);
+    let failed: Vec<String> = tools
+        .filter_map(|it| lint_workspace(it).err().map(|error| format!("{}: {error:#}", it.folder)))
+        .collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => bail!("{}", failed.join("\n")),
+    }
 }
 
 /// Peers' crates state a newer compiler than the one they need.
