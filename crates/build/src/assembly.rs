@@ -7,6 +7,7 @@ use std::{
 };
 
 use selkie_asm::{DiskFiles, Files, Object, Output, assemble_object};
+use selkie_isa::input;
 
 use crate::{BuildError, Options, Progress};
 
@@ -64,7 +65,8 @@ impl Assembled {
 }
 
 fn assemble_one(source: &Path, options: &Options) -> Result<Assembled, BuildError> {
-    let bytes = fs::read(source).map_err(|error| BuildError::file(source, &error))?;
+    let bytes = input::read(source, input::FILE_BYTES_MAX)
+        .map_err(|error| BuildError::file(source, &error))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         let message = format!("{} is not text", source.display());
         BuildError::setup(message, "sources are UTF-8")

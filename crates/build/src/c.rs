@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use selkie_isa::input;
 use selkie_link::Icf;
 
 use crate::{
@@ -160,7 +161,7 @@ impl Compiler {
         let mut hasher = DefaultHasher::new();
         (&self.words, version).hash(&mut hasher);
         let cached = cache.join("compilers").join(format!("{:016x}", hasher.finish()));
-        if let Ok(answer) = fs::read_to_string(&cached) {
+        if let Ok(answer) = input::text(&cached, input::TEXT_BYTES_MAX) {
             return answer == YES;
         }
         // The code generator emits the warning, so an object must be written. If the cache is not
@@ -374,8 +375,10 @@ pub fn compile(
         let object = folder.join(format!("{index}-{stem}.o"));
         let command = compiler.command((&project.root, source), &object, &include, options);
         run(command, source, progress)?;
-        let bytes = fs::read(&object).map_err(|error| BuildError::file(&object, &error))?;
-        let dependencies = fs::read_to_string(object.with_extension("d")).unwrap_or_default();
+        let bytes = input::read(&object, input::FILE_BYTES_MAX)
+            .map_err(|error| BuildError::file(&object, &error))?;
+        let dependencies =
+            input::text(&object.with_extension("d"), input::TEXT_BYTES_MAX).unwrap_or_default();
         // Headers may just have been written, but their content is constant.
         let dependencies = dependencies_of(&dependencies).into_iter();
         compiled.sources.extend(dependencies.filter(|path| !path.starts_with(&include)));

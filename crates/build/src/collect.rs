@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_isa::input;
 use serde::{Deserialize, Serialize};
 
 /// The argument that tells a program that rustc started it as its linker.
@@ -24,7 +25,7 @@ pub(crate) struct Collected {
 
 impl Collected {
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
-        Ok(serde_json::from_slice(&fs::read(path)?)?)
+        Ok(serde_json::from_slice(&input::read(path, input::FILE_BYTES_MAX)?)?)
     }
 }
 

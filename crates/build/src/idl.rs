@@ -6,11 +6,11 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
+use selkie_isa::input;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -96,7 +96,7 @@ pub fn build(
 }
 
 fn has_feature(manifest: &Path) -> bool {
-    let text = fs::read_to_string(manifest).unwrap_or_default();
+    let text = input::text(manifest, input::TEXT_BYTES_MAX).unwrap_or_default();
     let table: toml::Table = text.parse().unwrap_or_default();
     table.get("features").is_some_and(|it| it.get(FEATURE).is_some())
 }

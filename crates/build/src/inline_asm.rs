@@ -10,7 +10,7 @@ use std::{
 
 use selkie_asm::{Options, assemble};
 use selkie_isa::{
-    Alu, Cond, Endian, Insn, Kind, Op, Operand, Size, Version, Width, insn::instructions,
+    Alu, Cond, Endian, Insn, Kind, Op, Operand, Size, Version, Width, input, insn::instructions,
 };
 use serde_json::Value;
 
@@ -69,8 +69,7 @@ fn files(root: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// Returns the file, line and function of the string in a source that becomes the text of an instruction.
 fn place(path: &Path, text: &str) -> Option<String> {
-    fs::metadata(path).ok().filter(|it| it.is_file() && it.len() <= SOURCE_BYTES_MAX)?;
-    let source = fs::read_to_string(path).ok()?;
+    let source = input::text(path, SOURCE_BYTES_MAX).ok()?;
     let mut function = None;
     for (line, number) in source.lines().zip(1..) {
         function = name_of_function(line).or(function);

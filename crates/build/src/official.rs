@@ -1,13 +1,12 @@
 //! The official toolchain: drives `cargo build-sbf`, which compiles and links by itself.
 
 use std::{
-    fs,
     io::{BufRead as _, BufReader},
     path::PathBuf,
     process::{Command, Stdio},
 };
 
-use selkie_isa::Version;
+use selkie_isa::{Version, input};
 
 use crate::{
     BuildError, Options, Progress, Project,
@@ -70,9 +69,10 @@ pub fn build(
     }
     run(&mut command, progress)?;
     let path = folder.join(&name).with_extension("so");
-    let program = fs::read(&path).map_err(|error| BuildError::file(&path, &error))?;
+    let program = input::read(&path, input::FILE_BYTES_MAX)
+        .map_err(|error| BuildError::file(&path, &error))?;
     let whole = target.join(triple(options.version)).join("release").join(format!("{name}.so"));
-    let unstripped = fs::read(whole).unwrap_or_else(|_| program.clone());
+    let unstripped = input::read(&whole, input::FILE_BYTES_MAX).unwrap_or_else(|_| program.clone());
     Ok(Official { name, program, unstripped, toolchain, target })
 }
 

@@ -11,6 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_isa::input;
+
 use crate::BuildError;
 
 /// A replacement of every occurrence of a text in a file.
@@ -131,8 +133,8 @@ fn mirror(from: &Path, to: &Path, within: &Path, toolchain: &str) -> Result<(), 
         if from.is_dir() && (edited || ADDED.iter().any(|(path, _)| concerned(path))) {
             mirror(&from, &to, &within, toolchain)?;
         } else if edited {
-            let text =
-                fs::read_to_string(&from).map_err(|error| BuildError::file(&from, &error))?;
+            let text = input::text(&from, input::TEXT_BYTES_MAX)
+                .map_err(|error| BuildError::file(&from, &error))?;
             fs::write(&to, edit(&within, text, toolchain)?).map_err(failed)?;
         } else {
             link(&from, &to).map_err(failed)?;

@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_isa::input;
+
 use crate::{BuildError, metadata};
 
 /// A program and the folder of its sources.
@@ -131,7 +133,7 @@ struct Package {
 
 impl Package {
     fn read(manifest: &Path) -> Result<Option<Self>, BuildError> {
-        let Ok(text) = fs::read_to_string(manifest) else { return Ok(None) };
+        let Ok(text) = input::text(manifest, input::TEXT_BYTES_MAX) else { return Ok(None) };
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let message = format!("{}: {}", manifest.display(), error.message());
             BuildError::setup(message, "correct the manifest, which cargo cannot read either")
@@ -195,7 +197,7 @@ impl Project {
     pub fn declared_id(&self) -> Option<String> {
         let Language::Rust(manifest) = &self.language else { return None };
         let source = manifest.with_file_name("src").join("lib.rs");
-        declared_id(&fs::read_to_string(source).ok()?)
+        declared_id(&input::text(&source, input::TEXT_BYTES_MAX).ok()?)
     }
 }
 

@@ -6,12 +6,13 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    env,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
+use selkie_isa::input;
 use selkie_link::Icf;
 use serde_json::Value;
 
@@ -138,7 +139,8 @@ pub fn compile(
     let unreadable = |error| BuildError::file(&output, &error);
     let collected = Collected::read(&output).map_err(unreadable)?;
     let objects = collected.objects.iter().map(|path| {
-        let bytes = fs::read(path).map_err(|error| BuildError::file(path, &error))?;
+        let bytes = input::read(path, input::FILE_BYTES_MAX)
+            .map_err(|error| BuildError::file(path, &error))?;
         Ok((shown(path), bytes))
     });
     let objects = objects.collect::<Result<_, BuildError>>()?;
@@ -241,7 +243,7 @@ impl<'a> Job<'a> {
     /// Returns whether the library is `no_std`.
     fn is_without_std(&self) -> bool {
         let source = self.manifest.with_file_name("src").join("lib.rs");
-        let text = fs::read_to_string(source).unwrap_or_default();
+        let text = input::text(&source, input::TEXT_BYTES_MAX).unwrap_or_default();
         let mut attributes = text.lines().map(str::trim).filter(|line| line.starts_with("#!["));
         attributes.any(|line| line.contains("no_std"))
     }
@@ -340,7 +342,8 @@ impl<'a> Job<'a> {
 
     /// Returns the files on which the program depends: sources, manifests and the compiler.
     fn sources(&self, output: &Path) -> Vec<PathBuf> {
-        let rule = fs::read_to_string(output.with_extension("d")).unwrap_or_default();
+        let rule =
+            input::text(&output.with_extension("d"), input::TEXT_BYTES_MAX).unwrap_or_default();
         let mut sources: BTreeSet<PathBuf> = dependencies_of(&rule).into_iter().collect();
         let manifests: Vec<PathBuf> = sources
             .iter()
@@ -367,7 +370,7 @@ fn view_in(manifest: &Path, target: &Path) -> Result<Option<PathBuf>, BuildError
 
 /// Writes the view of a package whose manifest cargo cannot read, if it is its own workspace.
 fn view_without_workspace(manifest: &Path) -> Result<Option<PathBuf>, BuildError> {
-    let text = fs::read_to_string(manifest).unwrap_or_default();
+    let text = input::text(manifest, input::TEXT_BYTES_MAX).unwrap_or_default();
     let table: toml::Table = text.parse().unwrap_or_default();
     if !table.contains_key("workspace") {
         return Ok(None);
@@ -408,7 +411,7 @@ fn missing_in_profile(manifest: &Path) -> Vec<(&'static str, &'static str)> {
         ("codegen-units", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
         ("debug", DEBUG_VARIABLE, FULL_DEBUG),
     ];
-    let text = fs::read_to_string(manifest).unwrap_or_default();
+    let text = input::text(manifest, input::TEXT_BYTES_MAX).unwrap_or_default();
     let table: toml::Table = text.parse().unwrap_or_default();
     let profile = table.get("profile").and_then(|it| it.get("release"));
     let is_missing = |name: &str| profile.is_none_or(|it| it.get(name).is_none());

@@ -9,6 +9,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use selkie_isa::input;
 use serde::{Deserialize, Serialize};
 
 /// A record of a build.
@@ -69,7 +70,8 @@ impl Stamp {
     /// Reads the stamp of an earlier build; `None` if anything changed since.
     #[must_use]
     pub fn fresh(path: &Path, how: &str) -> Option<Self> {
-        let stamp: Self = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let stamp: Self =
+            serde_json::from_slice(&input::read(path, input::FILE_BYTES_MAX).ok()?).ok()?;
         let unchanged = stamp.files.iter().all(|state| *state == FileState::now(&state.path));
         let there = stamp.outputs.iter().all(|path| path.is_file());
         (stamp.how == how && unchanged && there).then_some(stamp)

@@ -6,6 +6,8 @@ use std::{
     process::Command,
 };
 
+use selkie_isa::input;
+
 /// Returns a command as it would be typed into a shell.
 pub(crate) fn typed(command: &Command) -> String {
     let environment = command.get_envs().filter_map(|(name, value)| {
@@ -27,7 +29,7 @@ fn quoted(word: &str) -> String {
 /// Writes a file, unless it contains these bytes already, so that an unchanged file keeps its
 /// modification time.
 pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if fs::read(path).is_ok_and(|held| held == bytes) {
+    if input::read(path, input::FILE_BYTES_MAX).is_ok_and(|held| held == bytes) {
         return Ok(());
     }
     path.parent().map_or(Ok(()), fs::create_dir_all)?;

@@ -5,10 +5,11 @@
 //! dev-dependencies.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
+use selkie_isa::input;
 use toml::{Table, Value};
 
 /// The tables of a manifest that only concern tests, examples and benchmarks.
@@ -23,12 +24,12 @@ const FILES: &[&str] = &["readme", "license-file", "include", "exclude", "defaul
 /// Writes the view of a package that is its own workspace to a folder, with its lock file. Returns
 /// `None` if the package has no dev-dependencies.
 pub(crate) fn make(manifest: &Path, folder: &Path) -> io::Result<Option<PathBuf>> {
-    let Some(text) = without_tests(&fs::read_to_string(manifest)?, manifest) else {
+    let Some(text) = without_tests(&input::text(manifest, input::TEXT_BYTES_MAX)?, manifest) else {
         return Ok(None);
     };
     let view = folder.join("Cargo.toml");
     crate::system::write_if_changed(&view, text.as_bytes())?;
-    if let Ok(lock) = fs::read(manifest.with_file_name("Cargo.lock")) {
+    if let Ok(lock) = input::read(&manifest.with_file_name("Cargo.lock"), input::FILE_BYTES_MAX) {
         crate::system::write_if_changed(&folder.join("Cargo.lock"), &lock)?;
     }
     Ok(Some(view))

@@ -22,6 +22,7 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
+use selkie_isa::input;
 use serde_json::{Value, json};
 
 use crate::{llvm, system::write_if_changed, target};
@@ -205,7 +206,7 @@ fn contains(folder: &Path, text: &str) -> io::Result<bool> {
         let path = entry?.path();
         let is_there = match path.is_dir() {
             true => contains(&path, text)?,
-            false => fs::read_to_string(&path).is_ok_and(|it| it.contains(text)),
+            false => input::text(&path, input::TEXT_BYTES_MAX).is_ok_and(|it| it.contains(text)),
         };
         if is_there {
             return Ok(true);
@@ -222,7 +223,7 @@ fn copy_replaced(from: &Path, to: &Path, text: &str, by: &str) -> io::Result<()>
         if from.is_dir() {
             copy_replaced(&from, &to, text, by)?;
         } else {
-            let source = fs::read_to_string(&from)?.replace(text, by);
+            let source = input::text(&from, input::TEXT_BYTES_MAX)?.replace(text, by);
             write_if_changed(&to, source.as_bytes())?;
             // Cargo compiles again what is newer than the beginning of its compilation.
             let time = fs::metadata(&from)?.modified()?;

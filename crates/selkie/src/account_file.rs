@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_isa::input;
 use serde_json::Value;
 use solana_account::Account;
 use solana_pubkey::Pubkey;
@@ -48,7 +49,7 @@ impl Svm {
         path: impl AsRef<Path>,
     ) -> Result<Pubkey, AccountFileError> {
         let path = path.as_ref();
-        let text = fs::read_to_string(path)
+        let text = input::text(path, input::TEXT_BYTES_MAX)
             .map_err(|error| AccountFileError::File(path.to_owned(), error))?;
         self.load_account_json(&text)
     }

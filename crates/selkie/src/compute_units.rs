@@ -27,6 +27,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_isa::input;
+
 use crate::receipt::Receipt;
 
 /// Compute units of named test cases.
@@ -194,7 +196,7 @@ impl ComputeUnitsReport {
         let path = path.as_ref();
         let failed = |error| ComputeUnitsError::File(path.to_owned(), error);
         let is_asked_for = std::env::var_os("SELKIE_UPDATE_COMPUTE_UNITS").is_some();
-        let saved = match fs::read_to_string(path) {
+        let saved = match input::text(path, input::TEXT_BYTES_MAX) {
             Ok(text) if !is_asked_for => Self::parse(&text)?,
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {

@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use selkie_isa::input;
 use selkie_programs::{Deployed, program_accounts, program_data_key};
 use selkie_svm::{
     LoadError, Loader, NotSbpf, Program, ProgramEntry, cost::ACCOUNT_BYTES_MAX,
@@ -101,7 +102,7 @@ macro_rules! paths {
         $(impl ProgramFile for $path {
             fn read(self) -> Result<Vec<u8>, ProgramError> {
                 let path: &Path = self.as_ref();
-                std::fs::read(path).map_err(|error| ProgramError::Read(path.to_owned(), error))
+                input::named(path).map_err(|error| ProgramError::Read(path.to_owned(), error))
             }
 
             fn path(&self) -> Option<&Path> {

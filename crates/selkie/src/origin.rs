@@ -7,6 +7,7 @@ use std::{
     time::SystemTime,
 };
 
+use selkie_isa::input;
 use solana_pubkey::Pubkey;
 
 /// The file of each program that was added by path.
@@ -49,7 +50,7 @@ fn project(program: &Path) -> Option<PathBuf> {
 fn package(project: &Path, stem: &str) -> Option<PathBuf> {
     let is_it = |manifest: &&PathBuf| {
         let is_manifest = manifest.file_name().is_some_and(|name| name == "Cargo.toml");
-        let text = is_manifest.then(|| fs::read_to_string(manifest).ok()).flatten();
+        let text = is_manifest.then(|| input::text(manifest, input::TEXT_BYTES_MAX).ok()).flatten();
         text.is_some_and(|text| names(&text).any(|name| name == stem))
     };
     let files = files(project, &[]);

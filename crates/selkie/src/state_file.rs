@@ -19,6 +19,7 @@ use std::{
 
 use selkie_bank::{Stakes, alpenglow, sysvars::slot_history_passing};
 use selkie_builtins::sysvar_account;
+use selkie_isa::input;
 use selkie_programs::accounts::{WellKnownAccount, WellKnownAccountSet};
 use selkie_svm::{
     EpochStake, Feature, FeatureSet, Release, Rules, cost::ACCOUNT_BYTES_MAX, sysvars::SysvarError,
@@ -36,6 +37,8 @@ const MAGIC: &[u8] = b"selkie state 1\n";
 const HASH_BYTES: usize = 32;
 /// Ten times the size of a header with every feature.
 const HEADER_BYTES_MAX: usize = 256 << 10;
+/// The most bytes of a file that is read.
+const FILE_BYTES_MAX: u64 = 4 << 30;
 
 /// A state file that cannot be read or written.
 #[non_exhaustive]
@@ -94,7 +97,8 @@ impl Svm {
     /// If the file cannot be read or is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, StateFileError> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|error| StateFileError::File(path.to_owned(), error))?;
+        let bytes = input::read(path, FILE_BYTES_MAX)
+            .map_err(|error| StateFileError::File(path.to_owned(), error))?;
         Self::from_bytes(&bytes)
     }
 

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_isa::input;
+
 use super::{CPP, Language, Project, files};
 use crate::BuildError;
 
@@ -14,7 +16,7 @@ use crate::BuildError;
 pub(super) fn programs(folder: &Path) -> Option<Vec<Project>> {
     let root = &folder.canonicalize().ok().filter(|it| !it.join("Cargo.toml").exists())?;
     let mut makefiles = ["GNUmakefile", "makefile", "Makefile"].into_iter();
-    let text = makefiles.find_map(|it| fs::read_to_string(root.join(it)).ok())?;
+    let text = makefiles.find_map(|it| input::text(&root.join(it), input::TEXT_BYTES_MAX).ok())?;
     let source = source_folder(&text)?;
     let mut programs: Vec<_> = fs::read_dir(root.join(source))
         .ok()?
@@ -69,7 +71,8 @@ fn source_folder(makefile: &str) -> Option<&str> {
 /// `test_*` apart from the program beside them.
 pub(super) fn is_host_test(source: &Path) -> bool {
     source.file_name().is_some_and(|it| it.to_string_lossy().starts_with("test_"))
-        && fs::read_to_string(source).is_ok_and(|it| it.contains("<criterion/criterion.h>"))
+        && input::text(source, input::TEXT_BYTES_MAX)
+            .is_ok_and(|it| it.contains("<criterion/criterion.h>"))
 }
 
 #[cfg(test)]

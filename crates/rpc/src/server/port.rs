@@ -2,6 +2,8 @@
 
 use std::{ffi::OsStr, fs, path::Path};
 
+use selkie_isa::input;
+
 /// A transport protocol as `/proc/net` shows it.
 #[derive(Debug)]
 pub(crate) struct Protocol {
@@ -21,7 +23,10 @@ pub(crate) const UDP: &Protocol =
 /// Returns the process that listens on a port, as `name (process 123)`. `None` where there is
 /// no `/proc`, or if the process is another user's.
 pub(crate) fn holder(protocol: &Protocol, port: u16) -> Option<String> {
-    let tables = protocol.tables.iter().filter_map(|path| fs::read_to_string(path).ok());
+    let tables = protocol
+        .tables
+        .iter()
+        .filter_map(|path| input::text(Path::new(path), input::TEXT_BYTES_MAX).ok());
     let socket =
         tables.into_iter().find_map(|table| socket_of(&table, protocol.listening, port))?;
     let wanted = format!("socket:[{socket}]");
@@ -29,7 +34,7 @@ pub(crate) fn holder(protocol: &Protocol, port: u16) -> Option<String> {
     // `self` is among the entries, too.
     let mut processes = processes.filter(|it| it.file_name().is_some_and(is_number));
     let holder = processes.find(|process| holds(process, &wanted))?;
-    let name = fs::read_to_string(holder.join("comm")).ok()?;
+    let name = input::text(&holder.join("comm"), input::TEXT_BYTES_MAX).ok()?;
     let id = holder.file_name()?.to_str()?;
     Some(format!("{} (process {id})", name.trim()))
 }
