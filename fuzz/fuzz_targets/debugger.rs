@@ -13,6 +13,7 @@ use selkie_debug::{
     dap::{self, LaunchArguments, Surroundings},
     gdb,
 };
+use selkie_isa::failure::Failure;
 use selkie_replay::{DebugFiles, ReplayFile};
 
 /// The lines of an input.
@@ -54,7 +55,7 @@ fn session() -> Session {
 struct Nothing;
 
 impl Surroundings for Nothing {
-    fn open(&mut self, _: &LaunchArguments) -> Result<Session, String> {
+    fn open(&mut self, _: &LaunchArguments) -> Result<Session, Failure> {
         Ok(session())
     }
 

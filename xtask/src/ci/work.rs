@@ -379,8 +379,8 @@ pub(super) fn lint_tools(_: &Setting) -> Result<()> {
 /// Peers' crates state a newer compiler than the one they need.
 fn lint_workspace(workspace: &Row) -> Result<()> {
     let mut command = cargo_command();
-    command.args(["clippy", "--workspace", "--all-targets", "--locked", "--ignore-rust-version"]);
-    command.args(["--", "-D", "warnings"]);
+    command.args(["clippy", "--workspace", "--all-targets", "--keep-going"]);
+    command.args(["--locked", "--ignore-rust-version", "--", "-D", "warnings"]);
     // They share most of what they depend on, with the same settings.
     command.env("CARGO_TARGET_DIR", repository().join("target/lints"));
     command.env("CARGO_PROFILE_DEV_DEBUG", "false");
