@@ -8,10 +8,12 @@ use super::{binaries, setting::Setting, vectors};
 use crate::{
     clients, codegen,
     files::with_extension,
-    fixtures, gdb, instructions, node_torture, npm, peers, playground, ports, readers, repository,
-    say, scale,
+    fixtures, fuzz, gdb, instructions, node_torture, npm, peers, playground, ports, readers,
+    repository, say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
-    tidy, toolchains, upstream, vscode, walk, walkthroughs, web, wheel,
+    tidy,
+    toolchains::{self, succeeds},
+    upstream, vscode, walk, walkthroughs, web, wheel,
     workspaces::{Row, WORKSPACES},
 };
 
@@ -385,6 +387,16 @@ fn lint_workspace(workspace: &Row) -> Result<()> {
     command.env("CARGO_TARGET_DIR", repository().join("target/lints"));
     command.env("CARGO_PROFILE_DEV_DEBUG", "false");
     succeed(command.current_dir(repository().join(workspace.folder)))
+}
+
+/// Runs each fuzz target for twenty seconds.
+pub(super) fn fuzz(_: &Setting) -> Result<()> {
+    let mut version = Command::new("cargo");
+    version.env_remove("RUSTUP_TOOLCHAIN").args(["+nightly", "fuzz", "--version"]);
+    match succeeds(&mut version) {
+        true => fuzz::run(&words("20")),
+        false => skip("cargo-fuzz or a nightly Rust is not installed"),
+    }
 }
 
 fn words(arguments: &str) -> Vec<String> {
