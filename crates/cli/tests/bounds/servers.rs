@@ -54,7 +54,7 @@ fn ask(name: &str, url: &str, arguments: &[&str]) -> Output {
 
 /// Answers of 400 MB, and such that end within the budget.
 fn check(name: &str, head: &str, body: &str, tail: &str) {
-    for bytes in [400_000_000, 100_000_000, 900_000] {
+    for bytes in [400_000_000, 60_000_000, 900_000] {
         let url = serve(head, body, bytes / body.len(), tail);
         ask(name, &url, &["account", "show", KEY]);
         ask(name, &url, &["airdrop", "1", KEY, "--payer", "test:payer"]);
