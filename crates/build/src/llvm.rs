@@ -133,7 +133,7 @@ fn copy(library: &Path, cache: &Path) -> Result<Llvm, BuildError> {
     if metadata.len() > LIBRARY_BYTES_MAX {
         return Ok(Llvm::Own(format!("{} is too large to copy", library.display())));
     }
-    let mut bytes = input::read(library, input::FILE_BYTES_MAX).map_err(failed)?;
+    let mut bytes = input::read(library, LIBRARY_BYTES_MAX).map_err(failed)?;
     let [at] = memchr::memmem::find_iter(&bytes, LLVM_LAYOUT).collect::<Vec<_>>()[..] else {
         let message = "does not contain the data layout of BPF exactly once";
         return Ok(Llvm::Own(format!("{} {message}", library.display())));

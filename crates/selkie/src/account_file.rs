@@ -49,9 +49,11 @@ impl Svm {
         path: impl AsRef<Path>,
     ) -> Result<Pubkey, AccountFileError> {
         let path = path.as_ref();
-        let text = input::text(path, input::TEXT_BYTES_MAX)
-            .map_err(|error| AccountFileError::File(path.to_owned(), error))?;
-        self.load_account_json(&text)
+        let bytes =
+            input::named(path).map_err(|error| AccountFileError::File(path.to_owned(), error))?;
+        let text =
+            str::from_utf8(&bytes).map_err(|error| AccountFileError::Format(error.to_string()))?;
+        self.load_account_json(text)
     }
 
     /// Loads an account from such JSON; returns its address.

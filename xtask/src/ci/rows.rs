@@ -117,7 +117,7 @@ pub(super) const ROWS: &[Row] = &[
     nightly("scale", &["bindings/python", "crates/batch", "crates/cli"],
         "cargo xtask scale", 25.0, work::scale),
     nightly("lint-tools", &["bench", "bench-node", "bench-svm", "fuzz", "tests/clients/rust"],
-        "cargo clippy of benchmarks, fuzz targets and clients in Rust", 9.0, work::lint_tools),
+        "cargo clippy of benchmarks, fuzz targets and clients in Rust", 14.0, work::lint_tools),
     nightly("fuzz", &["fuzz", "crates"],
         "cargo xtask fuzz 20", 20.0, work::fuzz),
     nightly("node-torture", &["crates/node", "crates/ledger", "crates/rpc", "bench-node"],
