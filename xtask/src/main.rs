@@ -190,7 +190,7 @@ const CHORES: &[Chore] = &[
         "[--ci | ITEMS]  the Python package, and one digest from Spark, Sail and Ray with kills",
         scale::run,
     ),
-    ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
+    ("fuzz", "[SECONDS]       run every fuzz target with cargo-fuzz", fuzz::run),
 ];
 
 fn main() -> ExitCode {

@@ -11,9 +11,7 @@ use crate::{
     fixtures, fuzz, gdb, instructions, node_torture, npm, peers, playground, ports, readers,
     repository, say, scale,
     steps::{built, cargo, cargo_command, compiler, linting, succeed},
-    tidy,
-    toolchains::{self, succeeds},
-    upstream, vscode, walk, walkthroughs, web, wheel,
+    tidy, toolchains, upstream, vscode, walk, walkthroughs, web, wheel,
     workspaces::{Row, WORKSPACES},
 };
 
@@ -391,11 +389,9 @@ fn lint_workspace(workspace: &Row) -> Result<()> {
 
 /// Runs each fuzz target for twenty seconds.
 pub(super) fn fuzz(_: &Setting) -> Result<()> {
-    let mut version = Command::new("cargo");
-    version.env_remove("RUSTUP_TOOLCHAIN").args(["+nightly", "fuzz", "--version"]);
-    match succeeds(&mut version) {
+    match fuzz::install() {
         true => fuzz::run(&words("20")),
-        false => skip("cargo-fuzz or a nightly Rust is not installed"),
+        false => skip("cargo-fuzz or a nightly Rust cannot be installed"),
     }
 }
 
