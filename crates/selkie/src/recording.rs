@@ -305,12 +305,16 @@ fn write_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes a file at once, so that it is never seen in part.
+/// Replaces a file, or makes it, so that it is never seen in part. If that fails, the file is as before.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let writer = format!("{}-{:?}", std::process::id(), thread::current().id());
     let temporary = path.with_extension(format!("{}.part", hash(writer.as_bytes())));
-    fs::write(&temporary, bytes)?;
-    fs::rename(&temporary, path)
+    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // Half a file serves no one, and may have filled the disk.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
 }
 
 pub(crate) fn hash(bytes: &[u8]) -> String {

@@ -13,7 +13,7 @@
 
 use core::fmt;
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -31,13 +31,13 @@ use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::sysvar::{self, slot_history};
 
-use crate::{account_error::AccountError, genesis, svm::Svm};
+use crate::{account_error::AccountError, genesis, recording::replace, svm::Svm};
 
 const MAGIC: &[u8] = b"selkie state 1\n";
 const HASH_BYTES: usize = 32;
 /// Ten times the size of a header with every feature.
 const HEADER_BYTES_MAX: usize = 256 << 10;
-/// The most bytes of a file that is read.
+/// The most bytes of a file.
 const FILE_BYTES_MAX: u64 = 4 << 30;
 
 /// A state file that cannot be read or written.
@@ -65,9 +65,10 @@ fn format_error(why: impl Into<String>) -> StateFileError {
 }
 
 impl Svm {
-    /// Writes the state to a file: accounts, time, features. The file is replaced atomically. It
-    /// omits the history, all blockhashes but the last, and builtin programs added by
-    /// [`Svm::add_builtin`].
+    /// Writes the state to a file: accounts, time, features, fees. The file is replaced atomically.
+    /// It omits the history, all blockhashes but the last, builtin programs added by
+    /// [`Svm::add_builtin`], and how transactions are run here: which checks are made, budgets,
+    /// the engine, the limit of logs.
     ///
     /// ```no_run
     /// # use selkie::Svm;
@@ -79,14 +80,17 @@ impl Svm {
     /// ```
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If the file cannot be written, or would be larger than the 4 GiB that [`Svm::load`] reads.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), StateFileError> {
         let path = path.as_ref();
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{}", std::process::id()));
-        let temporary = PathBuf::from(name);
-        let written =
-            fs::write(&temporary, self.to_bytes()).and_then(|()| fs::rename(&temporary, path));
+        let bytes = self.to_bytes();
+        let written = match bytes.len() as u64 {
+            0..=FILE_BYTES_MAX => replace(path, &bytes),
+            len => {
+                let why = format!("its {len} bytes are more than can be loaded: {FILE_BYTES_MAX}");
+                Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+            }
+        };
         written.map_err(|error| StateFileError::File(path.to_owned(), error))
     }
 

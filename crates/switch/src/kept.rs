@@ -64,8 +64,8 @@ pub(crate) fn put_back(lock: &Path) -> Result<bool> {
         return Ok(false);
     }
     copy(&kept.before, lock)?;
-    remove(&kept.before)?;
-    remove(&kept.after)?;
+    let folder = lock.with_file_name(FOLDER);
+    fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     Ok(true)
 }
 
@@ -108,6 +108,7 @@ mod tests {
         }
         assert!(put_back(&lock).unwrap());
         assert_eq!(fs::read(&lock).unwrap(), b"before\r\n");
+        assert!(!lock.with_file_name(FOLDER).exists());
         assert!(!put_back(&lock).unwrap());
         fs::remove_dir_all(lock.parent().unwrap()).unwrap();
     }
