@@ -2,11 +2,11 @@
 //!
 //! It needs cargo-fuzz and a nightly Rust, and compiles all crates anew with them.
 
-use std::{fs, process::Command};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{repository, say, toolchains::succeeds};
+use crate::{output, repository, say, toolchains::succeeds};
 
 /// Default running time of each target.
 const SECONDS: u32 = 60;
@@ -63,13 +63,8 @@ fn nightly(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns the names of the targets, those of their files.
+/// Returns the names of the targets, in order.
 fn targets() -> Result<Vec<String>> {
-    let entries = fs::read_dir(repository().join("fuzz/fuzz_targets"))?;
-    let names: Result<Vec<_>, _> = entries.map(|entry| entry.map(|it| it.path())).collect();
-    let names = names?.into_iter().filter(|path| path.extension().is_some_and(|it| it == "rs"));
-    let mut names: Vec<String> =
-        names.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
-    names.sort();
-    Ok(names)
+    let listed = output(nightly(&["fuzz", "list"]).current_dir(repository()))?;
+    Ok(String::from_utf8(listed.stdout)?.lines().map(str::to_owned).collect())
 }
