@@ -16,7 +16,7 @@ use flate2::{Compression, write::GzEncoder};
 
 use crate::{
     npm, output, ports, repository, say,
-    steps::{cargo_command, succeed},
+    steps::{cargo_command, skip, succeed},
     toolchains::provide,
     web,
 };
@@ -47,10 +47,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Builds the site if the machine can.
 pub(crate) fn build_if_possible() -> Result<()> {
     match missing() {
-        Some(missing) => say(&format!("{SITE}: skipped, since {missing}")),
-        None => say(&format!("{}/index.html: serve the folder", build()?.display())),
+        Some(missing) => skip(&format!("{SITE}: {missing}")),
+        None => {
+            say(&format!("{}/index.html: serve the folder", build()?.display()));
+            Ok(())
+        }
     }
-    Ok(())
 }
 
 /// Says what the machine lacks.

@@ -14,7 +14,7 @@ use anyhow::{Result, bail, ensure};
 
 use crate::{
     output, print, repository, say,
-    steps::{cargo_command, step, succeed},
+    steps::{cargo_command, skip, step, succeed},
     toolchains::{install_package, succeeds},
 };
 
@@ -276,9 +276,4 @@ pub(crate) fn is_linkable() -> bool {
 fn are_installed(files: &[(&str, &str)]) -> bool {
     let has = |(file, package): &(&str, &str)| Path::new(file).exists() || install_package(package);
     files.iter().all(has)
-}
-
-fn skip(reason: &str) -> Result<()> {
-    say(&format!("skipped: {reason}"));
-    Ok(())
 }

@@ -15,8 +15,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    repository, say,
-    steps::{built, cargo, compiler, step, succeed},
+    repository,
+    steps::{built, cargo, compiler, skip, step, succeed},
     venv::Venv,
     wheel,
 };
@@ -53,8 +53,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// The tests of the package, as the workspace's build has compiled it.
 fn short() -> Result<()> {
     if selkie_build::in_path("python3").is_none() {
-        say("skipped: python3 is not installed");
-        return Ok(());
+        return skip("python3 is not installed");
     }
     let items = record(&built("examples/record_items")?, &[ITEMS_SHORT, ITEMS_PER_FILE])?;
     let venv = Venv::clean(&work().join("clean"))?;

@@ -4,7 +4,10 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -19,6 +22,21 @@ pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> 
     work().with_context(|| format!("{name} failed"))?;
     say(&format!("== {name}: ok, {:.0} s", start.elapsed().as_secs_f64()));
     Ok(())
+}
+
+/// What [`skip`] has noted.
+static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Notes that a check, or a part of it, cannot run here, and succeeds.
+pub(crate) fn skip(reason: &str) -> Result<()> {
+    say(&format!("skipped: {reason}"));
+    SKIPPED.lock().unwrap_or_else(PoisonError::into_inner).push(reason.to_owned());
+    Ok(())
+}
+
+/// Returns why something was skipped since the last call.
+pub(crate) fn skipped() -> Vec<String> {
+    std::mem::take(&mut *SKIPPED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {

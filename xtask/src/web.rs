@@ -18,7 +18,7 @@ use flate2::{Compression, GzBuilder};
 
 use crate::{
     gdb, npm, output, repository, say,
-    steps::{built, succeed},
+    steps::{built, skip, succeed},
     toolchains::provide,
 };
 
@@ -59,13 +59,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Checks the committed files, and tests them in a browser, as far as the machine can.
 pub(crate) fn in_ci(with_compilers: bool) -> Result<()> {
     if !npm::is_installable() {
-        say("skipped: node or npm is not installed");
-        return Ok(());
+        return skip("node or npm is not installed");
     }
     check()?;
     if !with_compilers || !provide(BROWSER, BROWSER) {
-        say("skipped in a browser: chromium or the compilers are not installed");
-        return Ok(());
+        return skip("tests in a browser: chromium or the compilers are not installed");
     }
     test(&built("selkie")?)
 }

@@ -27,7 +27,7 @@ use self::{
 };
 use crate::{
     fixtures, print, say,
-    steps::{lint_while_compiling, step},
+    steps::{lint_while_compiling, skipped, step},
     toolchains,
 };
 
@@ -135,20 +135,25 @@ fn run_rows(rows: &[&Row], change: Option<&Change>) -> Result<()> {
     lint_while_compiling();
     let mut times = Vec::new();
     if let Some(seconds) = env::var(BUILT_IN).ok().and_then(|it| it.parse().ok()) {
-        times.push(("first build", Duration::from_secs(seconds), true));
+        times.push(("first build", Duration::from_secs(seconds), String::new()));
     }
     let (mut with_compilers, start) = (false, Instant::now());
     step("compilers for C and Rust", || {
         with_compilers = toolchains::install();
         Ok(())
     })?;
-    times.push(("compilers", start.elapsed(), true));
+    times.push(("compilers", start.elapsed(), String::new()));
     let setting = Setting { with_compilers, crates: change.map(|it| it.crates.clone()) };
     let mut failed = Vec::new();
     for row in rows {
         let start = Instant::now();
         let done = step(row.name, || (row.run)(&setting));
-        times.push((row.name, start.elapsed(), done.is_ok()));
+        let note = match (&done, skipped().as_slice()) {
+            (Err(_), _) => "failed".to_owned(),
+            (Ok(()), []) => String::new(),
+            (Ok(()), reasons) => format!("skipped: {}", reasons.join("; ")),
+        };
+        times.push((row.name, start.elapsed(), note));
         if let Err(error) = done {
             say(&format!("error: {error:#}"));
             failed.push(row.name);
@@ -164,12 +169,12 @@ fn run_rows(rows: &[&Row], change: Option<&Change>) -> Result<()> {
     }
 }
 
-/// The table of times.
-fn table(times: &[(&str, Duration, bool)]) -> String {
+/// The table of times, with what has failed or was skipped.
+fn table(times: &[(&str, Duration, String)]) -> String {
     let mut text = "\n".to_owned();
-    for (name, time, is_ok) in times {
-        let note = if *is_ok { "" } else { "  failed" };
-        let _ = writeln!(text, "{:7.1} s  {name}{note}", time.as_secs_f64());
+    for (name, time, note) in times {
+        let line = format!("{:7.1} s  {name}  {note}", time.as_secs_f64());
+        let _ = writeln!(text, "{}", line.trim_end());
     }
     let all: Duration = times.iter().map(|it| it.1).sum();
     let _ = write!(text, "{:7.1} s  all", all.as_secs_f64());

@@ -57,7 +57,6 @@ pub(super) const ROWS: &[Row] = &[
     daily("format", ALL, "cargo fmt --check, in every workspace", 0.1, work::format),
     daily("tidy", ALL, "cargo xtask tidy", 0.1, work::tidy),
     daily("walkthroughs", ALL, "cargo xtask walkthroughs --check", 0.1, work::walkthroughs),
-    daily("deny", ALL, "cargo deny check licenses bans sources", 0.1, work::deny),
     daily("build", &["bindings/wasm", "crates", "xtask"],
         "compile and lint the workspace with its tests, in one pass", 6.0, work::build),
     daily("codegen", ALL, "cargo xtask codegen --check", 0.1, work::codegen),
@@ -96,6 +95,7 @@ pub(super) const ROWS: &[Row] = &[
 
     nightly("documentation", &["crates"],
         "cargo doc, with warnings as errors", 2.0, work::documentation),
+    nightly("deny", ALL, "cargo deny check licenses bans sources", 2.0, work::deny),
     nightly("rust-versions", &["crates", "compat", "bindings"],
         "cargo check of each package with the oldest Rust that it promises", 8.0, rust_versions::run),
     nightly("ports", &["crates/vm", "crates/svm", "crates/selkie", "crates/conform", "crates/node", "crates/ledger"],

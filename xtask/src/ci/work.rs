@@ -9,8 +9,8 @@ use crate::{
     clients, codegen,
     files::with_extension,
     fixtures, fuzz, gdb, instructions, node_torture, npm, peers, playground, ports, readers,
-    repository, say, scale,
-    steps::{built, cargo, cargo_command, compiler, linting, succeed},
+    repository, scale,
+    steps::{built, cargo, cargo_command, compiler, linting, skip, succeed},
     tidy, toolchains, upstream, vscode, walk, walkthroughs, web, wheel,
     workspaces::{Row, WORKSPACES},
 };
@@ -44,10 +44,10 @@ pub(super) fn apply_walkthroughs(_: &Setting) -> Result<()> {
 
 /// Checks licences and sources of dependencies.
 pub(super) fn deny(_: &Setting) -> Result<()> {
-    match cargo_command().args(["deny", "--version"]).output()?.status.success() {
-        true => cargo(&["deny", "check", "licenses", "bans", "sources"]),
-        false => skip("cargo-deny is not installed"),
+    if !cargo_command().args(["deny", "--version"]).output()?.status.success() {
+        cargo(&["install", "--locked", "cargo-deny"])?;
     }
+    cargo(&["deny", "check", "licenses", "bans", "sources"])
 }
 
 /// Compiles and lints the workspace with everything that its tests need.
@@ -408,9 +408,4 @@ fn with_npm(is_possible: bool, work: impl FnOnce() -> Result<()>) -> Result<()> 
 
 fn skip_without_compilers() -> Result<()> {
     skip("`cargo xtask toolchains` installs the compilers that are missing")
-}
-
-fn skip(reason: &str) -> Result<()> {
-    say(&format!("skipped: {reason}"));
-    Ok(())
 }

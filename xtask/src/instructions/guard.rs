@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::{BENCHMARKS, Benchmark, Build};
-use crate::{fixtures, print, repository, say, toolchains::provide};
+use crate::{fixtures, print, repository, say, steps::skip, toolchains::provide};
 
 /// The counts: benchmark, row, and instructions of one repetition.
 const FILE: &str = "testdata/instructions.tsv";
@@ -62,8 +62,7 @@ type Counts = BTreeMap<(String, String), u64>;
 /// Compares rows with their counts in the repository.
 pub(super) fn check(extent: Extent) -> Result<()> {
     if !provide("valgrind", "valgrind") {
-        say("skipped: valgrind is not installed");
-        return Ok(());
+        return skip("valgrind is not installed");
     }
     fixtures::run(&[])?;
     let kept = read()?;
