@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// Installs a nightly Rust and cargo-fuzz, if they are missing. Returns whether both are there.
-pub(crate) fn install() -> bool {
+fn install() -> bool {
     let rust = ["toolchain", "install", "nightly", "--profile", "minimal", "--no-self-update"];
     let has_rust =
         succeeds(&mut nightly(&["--version"])) || succeeds(Command::new("rustup").args(rust));
